@@ -26,7 +26,7 @@ describe('a tool that gives results on the way', () => {
 
   it('gives its last one, once Gate allowed the call', async () => {
     gate.answer = (_, response) => answerJson(response, 200, { decision: 'allow' });
-    expect(await counting().execute({ upTo: 3 })).toBe(3);
+    await expect(counting().execute({ upTo: 3 })).resolves.toBe(3);
   });
 
   it('does not begin where the call is denied', async () => {
