@@ -204,4 +204,6 @@ export function gateTool<Tool extends CallableTool>(tool: Tool, options: Adapter
 export const gateComputerUse =
   <Action, Result>(run: (action: Action) => Result, options: AdapterOptions = {}) =>
   (action: Action): Promise<Awaited<Result>> =>
-    guarded({ id: undefined, name: 'computer', input: action }, options, undefined, (judged) => run(judged as Action));
+    guarded({ id: undefined, name: 'computer', input: { action, actions: null } }, options, undefined, (judged) =>
+      run((judged as { readonly action: Action }).action),
+    );

@@ -95,20 +95,22 @@ const within = (name: string, value: number, least: number, most: number): numbe
 };
 
 /** Address and token, checked together: a token is never sent in clear over a network. */
-export function checkAddress(text: string, token: string | undefined): string {
+export function checkAddress(text: string, token: string | undefined, name = 'endpoint'): string {
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    throw new GateConfigError(`endpoint is no address: ${text}`);
+    // Without its text, which may have a password in it.
+    throw new GateConfigError(`${name} is no address`);
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new GateConfigError(`endpoint must be http or https, and is ${url.protocol}`);
-  if (url.username !== '' || url.password !== '') throw new GateConfigError('endpoint must have no user information');
-  if (text.includes('?') || text.includes('#'))
-    throw new GateConfigError('endpoint must have no query and no fragment');
+    throw new GateConfigError(`${name} must be http or https, and is ${url.protocol}`);
+  if (url.username !== '' || url.password !== '') throw new GateConfigError(`${name} must have no user information`);
+  if (text.includes('?') || text.includes('#')) throw new GateConfigError(`${name} must have no query and no fragment`);
   if (token !== undefined && url.protocol === 'http:' && !LOOPBACK.test(url.hostname))
     throw new GateConfigError(`a token goes over https alone, except to this machine; endpoint is ${url.origin}`);
+  if (name === 'endpoint' && /\/mcp\/?$/.test(url.pathname))
+    throw new GateConfigError('endpoint is the address of Gate without /mcp');
   // Joined as text: resolving an address would drop the prefix of its path.
   return text.endsWith('/') ? text.slice(0, -1) : text;
 }
@@ -136,7 +138,8 @@ export function settingsOf(
       throw new GateConfigError(`extraHeaders: ${name} is no header that can be sent`);
     if (OWN_HEADERS.has(name.toLowerCase())) throw new GateConfigError(`extraHeaders: ${name} is set by this package`);
   }
-  if (options.callback !== undefined) checkAddress(options.callback.url.split(/[?#]/)[0] as string, undefined);
+  if (options.callback !== undefined)
+    checkAddress(options.callback.url.split(/[?#]/)[0] as string, undefined, 'callback.url');
   return Object.freeze({
     endpoint: checkAddress(endpoint, token),
     token,

@@ -16,6 +16,8 @@ export interface PendingFacts {
 
 const MOST_WAIT_MS = 600_000;
 const POLL_MS = 2_000;
+/** Whatever an answer says: an agent that waits does not ask without a pause. */
+const LEAST_POLL_MS = 50;
 const POLL_BESIDE_CALLBACK_MS = 30_000;
 
 /** A call that waits, and what is needed to hear what became of it. */
@@ -42,7 +44,7 @@ export class PendingCall implements Waiting {
     const callback = this.#settings.callback;
     const interval =
       options.pollIntervalMs ??
-      (callback === undefined ? (this.#facts.pollAfterMs ?? POLL_MS) : POLL_BESIDE_CALLBACK_MS);
+      (callback === undefined ? Math.max(this.#facts.pollAfterMs ?? POLL_MS, LEAST_POLL_MS) : POLL_BESIDE_CALLBACK_MS);
     const timeoutMs = options.timeoutMs ?? Math.min(MOST_WAIT_MS, (this.ttlSecs ?? MOST_WAIT_MS / 1_000) * 1_000);
     const end = performance.now() + timeoutMs;
     const left = (): number => end - performance.now();

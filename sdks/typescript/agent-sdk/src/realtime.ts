@@ -26,10 +26,10 @@ export function isRealtimeFunctionCallDone(event: unknown): event is RealtimeFun
   );
 }
 
-/** The call of an event. Arguments that are no JSON, or that parsers may read differently, stay the text that they are. */
+/** The call of an event. Arguments that are no JSON, or that parsers may read differently, are judged as the text that they are, under `input`. */
 export function normalizeRealtimeFunctionCall(event: RealtimeFunctionCallDone): ToolCall {
   const read = strictJson(event.arguments === '' ? '{}' : event.arguments);
-  return { id: event.call_id, name: event.name, input: 'value' in read ? read.value : event.arguments };
+  return { id: event.call_id, name: event.name, input: 'value' in read ? read.value : { input: event.arguments } };
 }
 
 /** Gate's verdict on the call of a realtime event. What it may not run is for the caller to answer in the conversation. */

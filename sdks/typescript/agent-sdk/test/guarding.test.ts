@@ -61,6 +61,13 @@ describe('options that cannot be meant are refused before anything is sent', () 
     ['an address that cannot be read', { endpoint: 'gate' }, /no address/],
     ['another scheme', { endpoint: 'ftp://gate' }, /http or https/],
     ['user information', { endpoint: 'https://u:p@gate' }, /user information/],
+    ['the path of the MCP endpoint', { endpoint: 'https://gate/mcp' }, /without \/mcp/],
+    ['a password in what is no address', { endpoint: 'https://u:secret@ga te' }, /^(?!.*secret).*no address/],
+    [
+      'a callback that is no address',
+      { endpoint: 'https://gate', callback: { url: 'here', wait: async () => null } },
+      /callback\.url is no address/,
+    ],
     ['a query', { endpoint: 'https://gate/?a=1' }, /no query/],
     ['a token over a network in clear', { endpoint: 'http://gate.example', token: 't' }, /https alone/],
     ['a token of two lines', { endpoint: 'https://gate', token: 'a\nb' }, /one line/],
@@ -378,8 +385,8 @@ describe('a call of the realtime API', () => {
     });
   });
 
-  it('keeps arguments that are no JSON as the text that they are', () => {
-    expect(normalizeRealtimeFunctionCall({ ...event, arguments: '{"to"' } as never).input).toBe('{"to"');
+  it('shows arguments that are no JSON as the text that they are', () => {
+    expect(normalizeRealtimeFunctionCall({ ...event, arguments: '{"to"' } as never).input).toEqual({ input: '{"to"' });
   });
 
   it('is none where the event is another', async () => {

@@ -509,6 +509,23 @@ describe.each(STREAMS.map((row) => [row.api, row] as const))('a stream of %s', (
   });
 });
 
+describe('a call of the Responses API', () => {
+  it('is judged by its name with its namespace', async () => {
+    const body = response('read');
+    says({ ...body, output: [{ ...body.output[0], namespace: 'crm' }] });
+    await openai().responses.create({ model: 'm', input: 'hi' });
+    expect(judged()).toEqual([[['crm.read', { a: 1 }]]]);
+  });
+
+  it('is judged before it is announced, where it is whole already', async () => {
+    const item = { type: 'function_call', id: 'i', call_id: 'call-0', name: 'refuse', arguments: '{}' };
+    streams(Buffer.from(sse([{ type: 'response.output_item.added', output_index: 0, item }], true)));
+    const given = await read(await openai().responses.create({ model: 'm', input: 'hi', stream: true }));
+    expect(given.error).toBeInstanceOf(GateDenied);
+    expect(given.events).toEqual([]);
+  });
+});
+
 describe('streams with more than one call', () => {
   it('a choice of chat completions is one turn', async () => {
     const call = (index: number, name: string) => ({

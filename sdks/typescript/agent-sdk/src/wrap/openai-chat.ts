@@ -7,9 +7,11 @@ import type { Surface } from './surface.js';
 const LEGACY_ID = 'function_call';
 const NO_CALL = 'the response says that tools are to be called, and has no call that can be read';
 
+const isThere = (value: unknown): boolean => value !== undefined && value !== null;
+
 function callOf(value: unknown): ToolCall {
   const { id, type, function: named, custom } = fieldsOf(value);
-  if (type === 'custom' || custom !== undefined)
+  if (type === 'custom' || isThere(custom))
     return callOfFreeText(id, fieldsOf(custom)['name'], fieldsOf(custom)['input']);
   return callOfText(id, fieldsOf(named)['name'], fieldsOf(named)['arguments']);
 }
@@ -70,7 +72,7 @@ export const openaiChat: Surface = {
             const { index: at, id, function: named, custom } = fieldsOf(piece);
             if (typeof at !== 'number')
               throw new GateMalformedCall(UNEXTRACTABLE, 'a piece of a tool call has no index');
-            add(choiceOf(index), at, id, custom ?? named, custom !== undefined);
+            add(choiceOf(index), at, id, custom ?? named, isThere(custom));
           }
           if (legacy !== undefined && legacy !== null) add(choiceOf(index), LEGACY_ID, LEGACY_ID, legacy, false);
           if (finished === undefined || finished === null) return [];

@@ -17,7 +17,10 @@ const isHosted = (tool: unknown): boolean => {
 /** The call in an item of the output; `undefined` where it is none that the caller would run. */
 function callOf(value: unknown, allowHosted: boolean): ToolCall | undefined {
   const item = fieldsOf(value);
-  const { type, call_id: id, name } = item;
+  const { type, call_id: id } = item;
+  // Tools of two namespaces may have one name.
+  const space = textOf(item['namespace']);
+  const name = space === undefined ? item['name'] : `${space}.${textOf(item['name']) ?? ''}`;
   switch (type) {
     case 'function_call':
       return callOfText(id, name, item['arguments']);
@@ -74,7 +77,9 @@ export const openaiResponses: Surface = {
         const { type, output_index: index, item, response } = fieldsOf(event);
         if (type === 'response.output_item.added') {
           open.set(index, item);
-          return [];
+          // Most begin empty; one that is whole already is not handed out before it is judged.
+          const { arguments: text, input } = fieldsOf(item);
+          return text || input ? once(callOf(item, allowHosted)) : [];
         }
         if (CALL_ENDS.has(String(type))) {
           const announced = fieldsOf(open.get(index));
