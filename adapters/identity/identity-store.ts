@@ -971,6 +971,7 @@ export async function openIdentityStore(
           const { challengeId, attested } = authority;
           if (await isUsed(within, request)) throw new GateError('issuance_replay');
           const { agent, spiffe, by } = await attestations.useChallenge(within, challengeId, attested, id, nowMs);
+          await assertCertified(within, agent.id);
           const intent = {
             ...intentOf(id, agent),
             authority: agent.svid_bootstrap_state === 'available' ? ('bootstrap' as const) : ('recovery' as const),

@@ -13,7 +13,7 @@ import { verifiedAttestation } from '../../contracts/verified-attestation.js';
 import { fingerprintOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { TPM2_VERIFIER_POLICY, tpm2ExtraData } from '../../domain/identity/tpm2-quote.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
-import { ADMIN, identityWithPeople, OTHERS } from '../../test/support/identity-people.js';
+import { ADMIN, DEV, identityWithPeople, OTHERS } from '../../test/support/identity-people.js';
 import { serviceCaller } from '../../test/support/identity-service.js';
 import { STORES } from '../../test/support/ledger.js';
 import { needs } from '../../test/support/needs.js';
@@ -591,6 +591,38 @@ afterAll(() => (HAS_TPM ? tpm.stop() : undefined));
       await approve(answer);
       await identity.sql('update identity_challenges set expires_ms = expires_ms + 1000000');
       isRefused(await enrol(challenge, csr, answer), 409, 'identity_tampered');
+    });
+  });
+
+  describe('where nobody certified the agent, and certificates need that', () => {
+    const strict = identityWithPeople(kind, { certification: 'enforce' });
+
+    it('a quote brings no certificate, and its challenge stays good for once somebody did', async () => {
+      strict.at.anchors.set(ak.name, tpm2AnchorOf(ak.anchor));
+      strict.at.caller = serviceCaller('console');
+      const post = async (path: string, body: object, as?: string | null) =>
+        strict.ask('POST', path, { body, ...(as !== undefined && { as }) });
+      const { id } = (await post('/agents', { tenant: 'acme', agent_name: 'bot' })).json<{ id: string }>();
+      const { pem: csr } = await certificateRequest();
+      const asked = { csr_pem: csr, ak_key_id: ak.name, measurement_policy_version: 'v1' };
+      const challenge = openedChallenge.parse(
+        (await post(`/agents/${id}/tpm2-enrollment-challenges?tenant=acme`, asked)).json(),
+      );
+      const attestation = await answerOf(challenge);
+      expect((await post('/attestation/measurements', approvalOf(attestation))).statusCode).toBe(201);
+      const enrol = () => post(`/tpm2-enrollment/${challenge.challenge_id}/svid`, { csr_pem: csr, attestation }, null);
+      strict.isRefused(await enrol(), 403, 'uncertified_agent');
+      expect(await strict.sql('select id from identity_svids')).toHaveLength(0);
+      const passed = {
+        sdk_version: '1.4.0',
+        proxy_url: 'https://gate.acme.example/mcp',
+        catalog_sha256: `sha256:${'a'.repeat(64)}`,
+        cases: [{ id: 'deny-1', category: 'deny', expected: 'deny', observed: 'deny', passed: true }],
+        total: 1,
+        passed: 1,
+      };
+      expect((await post(`/agents/${id}/certification?tenant=acme`, passed, DEV)).statusCode).toBe(200);
+      expect((await enrol()).statusCode).toBe(200);
     });
   });
 });
