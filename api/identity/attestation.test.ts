@@ -583,6 +583,31 @@ afterAll(() => (HAS_TPM ? tpm.stop() : undefined));
       isRefused(await openFor(randomUUID(), csr), 404, 'not_found');
     });
 
+    it('is answered for by whoever has its challenge, while others send answers to none', async () => {
+      const id = await registered();
+      const { pem: csr } = await certificateRequest();
+      const challenge = await opened(id, csr);
+      const answer = await answerOf(challenge);
+      await approve(answer);
+      for (let sent = 0; sent < 601; sent += 1)
+        isRefused(
+          await enrol({ ...challenge, challenge_id: randomUUID() }, csr, answer),
+          401,
+          'attestation_challenge_invalid',
+        );
+      expect((await enrol(challenge, csr, answer)).statusCode).toBe(200);
+    });
+
+    it('is asked for sixty times in a minute by one challenge', async () => {
+      const id = await registered();
+      const { pem: csr } = await certificateRequest();
+      const challenge = await opened(id, csr);
+      const answer = await answerOf(challenge);
+      for (let sent = 0; sent < 60; sent += 1)
+        isRefused(await enrol(challenge, csr, answer), 401, 'attestation_measurement_unapproved');
+      isRefused(await enrol(challenge, csr, answer), 429, 'rate_limited');
+    });
+
     it('is none of a challenge whose row somebody edited', async () => {
       const id = await registered();
       const { pem: csr } = await certificateRequest();

@@ -46,10 +46,8 @@ export interface AttestationRouteParts {
   readonly onChanged: () => void;
 }
 
-/** Challenges and answers of one agent, refused ones included. */
+/** Challenges and answers of one agent, and answers to one challenge of a first certificate, refused ones included. */
 const ASKED = { count: 60, windowMs: 60_000 };
-/** Quotes that are verified for whoever has no certificate. */
-const UNKNOWN = { count: 600, windowMs: 60_000 };
 
 /** What platforms measured, and what of that may be so (docs/architecture/attestation.md). Register it in a scope of its own. */
 export function attestationRoutes(app: ServiceApp, parts: AttestationRouteParts): void {
@@ -57,9 +55,8 @@ export function attestationRoutes(app: ServiceApp, parts: AttestationRouteParts)
   app.setErrorHandler(errorHandler(rejectionBody));
   const personFirst = askerFirst(people.administratorOf);
   const requests = slidingBudget(ASKED.count, ASKED.windowMs);
-  const answers = slidingBudget(UNKNOWN.count, UNKNOWN.windowMs);
-  const taken = (budget: typeof requests, of: string): void => {
-    const waitSecs = budget.take(of, 1, clock());
+  const taken = (of: string): void => {
+    const waitSecs = requests.take(of, 1, clock());
     if (waitSecs > 0) throw new GateError('rate_limited', undefined, { fields: { retry_after_secs: waitSecs } });
   };
 
@@ -69,7 +66,7 @@ export function attestationRoutes(app: ServiceApp, parts: AttestationRouteParts)
     async (request, reply) => {
       const leaf = leafOf(request.caller);
       if (!leaf) throw new GateError('capability_denied', 'a challenge is for the certificate of the agent that asks');
-      taken(requests, `${leaf.tenant}/${leaf.agent}`);
+      taken(`${leaf.tenant}/${leaf.agent}`);
       const { ak_key_id: akKeyId, measurement_policy_version: version } = request.body;
       return reply.code(201).send(challengeAnswer(await attesting.open(leaf, akKeyId, version)));
     },
@@ -80,7 +77,7 @@ export function attestationRoutes(app: ServiceApp, parts: AttestationRouteParts)
     (request) =>
       rejecting(request.body.requestId, () => {
         const leaf = leafOf(request.caller);
-        if (leaf) taken(requests, `${leaf.tenant}/${leaf.agent}`);
+        if (leaf) taken(`${leaf.tenant}/${leaf.agent}`);
         return attesting.verify(request.body, leaf);
       }),
   );
@@ -164,10 +161,11 @@ export function attestationRoutes(app: ServiceApp, parts: AttestationRouteParts)
     },
     (request) =>
       countingRefusals(metrics, async () => {
-        taken(answers, '');
         const { challenge_id: challengeId } = request.params;
         const { csr_pem: pem, attestation, ttl_seconds: ttlSeconds } = request.body;
         await attesting.assertOpen(challengeId);
+        // Of a challenge that is there, so that whoever knows none takes nobody's turn.
+        taken(challengeId);
         if (ttlSeconds > SVID_TTL_SECONDS.max) throw new GateError('ttl_seconds_too_large');
         const asked = await readRequest(pem);
         const attested = await attesting.enrolling(challengeId, asked, attestation);
