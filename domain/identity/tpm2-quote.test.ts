@@ -91,6 +91,23 @@ const refusal = (work: () => unknown): string => {
     expect(refused({}, { ...request, expected: moved })).toBe('attestation_nonce_mismatch');
   });
 
+  it('is none of a request with a field that is too long to be bound', () => {
+    const requestedAt = `2026-01-01T00:00:01.${'0'.repeat(65_536)}Z`;
+    expect(refused({}, { ...request, requestedAt })).toBe('attestation_evidence_malformed');
+  });
+
+  it('is no text in which a member stands twice, whatever else makes up for its length', () => {
+    const text = JSON.stringify(evidence);
+    const { pcrValues } = evidence as { pcrValues: Record<string, string> };
+    const twice = `"0":"${'0'.repeat(64)}",`;
+    const first = `{"0":"${pcrValues['0']}"`;
+    const padded = text.replace(first, `{${twice}"0":"${pcrValues['0']}","__proto__":"${' '.repeat(twice.length)}"`);
+    expect(refusal(() => verifyTpm2Quote(Buffer.from(padded), request, anchors))).toBe(
+      'attestation_evidence_malformed',
+    );
+    expect(verified()).toMatch(/^sha256:/);
+  });
+
   it('counts by the key that is pinned under its name, and no other of the same TPM', async () => {
     expect(refused({ akKeyId: 'unknown' })).toBe('attestation_issuer_untrusted');
     expect(refused({ akKeyId: other.name })).toBe('attestation_issuer_untrusted');

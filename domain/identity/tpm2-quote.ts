@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { AttestationRequest } from '../../contracts/attestation.js';
 import type { AttestationBindings } from '../../contracts/verified-attestation.js';
 import { GateError } from '../errors.js';
+import { parseStrictJson } from '../mcp/strict-json.js';
 
 /** A key of a TPM that signs quotes, as its deployment knows it: nothing of it is taken from evidence. */
 export interface Tpm2Anchor {
@@ -40,15 +41,15 @@ const malformed = (why: string) => new GateError('attestation_evidence_malformed
 export function readTpm2Evidence(bytes: Buffer): Evidence {
   let json: unknown;
   try {
-    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    json = parseStrictJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
-    throw malformed('the evidence is no JSON text');
+    // A member that stands there twice would mean one thing to one reader and another to the next.
+    throw malformed('the evidence is no JSON text, or has a member twice');
   }
   const read = evidenceObject.safeParse(json);
   if (!read.success) throw malformed(`the evidence is no quote: ${z.prettifyError(read.error)}`);
-  // A member that stands there twice would mean one thing to one reader and another to the next.
   if (JSON.stringify(json).length !== bytes.toString('utf8').replace(/\s/g, '').length)
-    throw malformed('the evidence has a member twice, or another spelling of one');
+    throw malformed('the evidence spells a member in another way than JSON has to');
   return read.data;
 }
 
@@ -139,12 +140,16 @@ export function tpm2ExtraData(
   ];
   for (const field of fields) {
     const bytes = Buffer.from(field as string);
+    // An instant may have any number of digits.
+    if (bytes.length > MOST_FIELD_BYTES) throw malformed('a field of the request is longer than a quote can bind');
     const length = Buffer.alloc(2);
     length.writeUInt16BE(bytes.length);
     digest.update(length).update(bytes);
   }
   return digest.digest();
 }
+/** As two bytes say it. */
+const MOST_FIELD_BYTES = 0xffff;
 const BOUND = [
   'publicKeySha256',
   'svidSha256',
