@@ -17,6 +17,7 @@ export type Need =
   | 'python3'
   | 'schemathesis'
   | 'sdk-frameworks'
+  | 'sdk-python'
   | 'single-executable'
   | 'small-disk'
   | 'softhsm2'
