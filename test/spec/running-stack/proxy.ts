@@ -115,6 +115,11 @@ describe('deny, 403', () => {
     const reply = await bot.call('delete_file', { path: 'a.txt' });
     expect(reply.status).toBe(403);
     expect(reply.body).toEqual({
+      advice: {
+        retry: 'no',
+        person_can_help: false,
+        allowed: expect.stringMatching(/^A tool that reads, adds or changes, and removes nothing\. Nobody can approve/),
+      },
       error: 'policy_denied',
       intent_category: 'Privileged Action',
       reasoning: 'Violation: destructive tools are not allowed.',
