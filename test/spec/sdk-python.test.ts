@@ -1,6 +1,5 @@
 import { type ChildProcessByStdio, execFile, execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -9,11 +8,11 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { parse } from 'yaml';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { answerJson, type StubGate, stubGate } from '../../sdks/typescript/agent-sdk/test/stub-gate.js';
 import { type LiteFixture, openLite } from '../support/lite.js';
 import { needs } from '../support/needs.js';
+import { answersAs, expectOneRequest, type Expected, WIRE_CASES, wantedOf } from '../support/wire-cases.js';
 
 const run = promisify(execFile);
 const PACKAGE = join(PROJECT_ROOT, 'sdks/python/agent_sdk');
@@ -28,36 +27,7 @@ const has = (...python: string[]): boolean => {
 const HAS_PYTHON = has('-c', 'import sys; sys.exit(sys.version_info < (3, 11))');
 const HAS_MYPY = HAS_PYTHON && has('-c', 'import mypy, setuptools, wheel');
 
-interface Expected {
-  readonly verdict?: Readonly<Record<string, unknown>>;
-  readonly fault?: 'transport' | 'config';
-  readonly code?: string;
-}
-interface AnswerCase extends Expected {
-  readonly name: string;
-  readonly first?: readonly (number | 'cut' | 'slow' | 'huge')[];
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  readonly text?: string;
-  readonly attempts?: number;
-}
-interface LiveCase extends Expected {
-  readonly name: string;
-  readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
-  readonly mode?: 'observe';
-  readonly gate_mode?: 'observe';
-  readonly ttl_secs?: number;
-  readonly again?: 'same' | 'other';
-  readonly then?: 'approve' | 'deny';
-  readonly outcome?: string;
-}
-/** The table that the SDKs of every language run. */
-const CASES = parse(readFileSync(join(PROJECT_ROOT, 'sdks/wire-cases.yaml'), 'utf8')) as {
-  readonly answers: readonly AnswerCase[];
-  readonly live: readonly LiveCase[];
-};
-const FAULTS = { transport: 'GateTransportError', config: 'GateConfigError' };
+const FAULTS = { transport: 'GateTransportError', config: 'GateConfigError', malformed: 'GateMalformedCall' };
 
 interface Said {
   readonly value?: unknown;
@@ -89,15 +59,13 @@ class Driver {
   }
 }
 
-function expectSaid(said: Said, { verdict, fault, code }: Expected): void {
+function expectSaid(said: Said, row: Expected): void {
+  const { fault, code } = row;
   if (fault) {
     expect(said).toMatchObject({ error: FAULTS[fault], ...(code !== undefined && { code }) });
     return;
   }
-  const wanted = Object.fromEntries(
-    Object.entries(verdict ?? {}).map(([name, value]) => [name, value === '*' ? expect.stringMatching(/./) : value]),
-  );
-  expect(said.value).toMatchObject(wanted);
+  expect(said.value).toMatchObject(wantedOf(row));
 }
 
 describe.each(['async', 'sync'] as const)(`the Python SDK, %s${needs('python3', HAS_PYTHON)}`, (way) => {
@@ -116,27 +84,15 @@ describe.each(['async', 'sync'] as const)(`the Python SDK, %s${needs('python3', 
   });
   const CALL = { id: 'call-1', name: 'list_files', input: { path: 'a' } };
 
-  test.each(CASES.answers.map((row) => [row.name, row] as const))('%s', async (_, row) => {
-    stub.asked.length = 0;
-    stub.answer = (_asked, response) => {
-      const step = row.first?.[stub.asked.length - 1];
-      if (step === 'cut') response.destroy();
-      else if (step === 'slow') response.writeHead(200).write('{');
-      else if (step === 'huge') response.writeHead(200).end('x'.repeat(2 ** 20 + 1));
-      else if (step !== undefined) response.writeHead(step).end('{"error":"provider_unavailable"}');
-      else response.writeHead(row.status, row.headers).end(row.text ?? (row.body && JSON.stringify(row.body)));
-    };
+  test.each(WIRE_CASES.answers.map((row) => [row.name, row] as const))('%s', async (_, row) => {
+    answersAs(stub, row);
     const timeout = row.first?.includes('slow') ? 0.2 : 10;
     const options = { endpoint: `${stub.url}/`, retry: { base_delay_s: 0.001 }, timeout_s: timeout };
     expectSaid(await driver.ask({ do: 'inspect', calls: [CALL], options }), row);
-    if (row.attempts !== undefined) expect(stub.asked).toHaveLength(row.attempts);
-    expect(new Set(stub.asked.map(({ text, headers }) => text + String(headers['x-gate-idempotency-id']))).size).toBe(
-      1,
-    );
-    expect(stub.asked.every(({ path }) => path === '/mcp')).toBe(true);
+    expectOneRequest(stub, row);
   });
 
-  test.each(CASES.live.map((row) => [row.name, row] as const))('at a running lite: %s', async (_, row) => {
+  test.each(WIRE_CASES.live.map((row) => [row.name, row] as const))('at a running lite: %s', async (_, row) => {
     const [mode, ttl] = [row.gate_mode ?? 'enforce', row.ttl_secs ?? 60];
     const key = `${mode} ${ttl}`;
     if (!gates.has(key)) gates.set(key, openLite({ GATE_LITE_MODE: mode, GATE_LITE_PENDING_TTL_SECS: String(ttl) }));

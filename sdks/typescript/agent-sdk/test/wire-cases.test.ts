@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parse } from 'yaml';
 import { type LiteFixture, openLite } from '../../../../test/support/lite.js';
+import {
+  answersAs,
+  expectOneRequest,
+  type Expected,
+  type LiveCase,
+  WIRE_CASES,
+  wantedOf,
+} from '../../../../test/support/wire-cases.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../../../../test/support/stack.js';
 import {
   type GateOptions,
@@ -20,37 +25,6 @@ import {
 import { openTransport, type Transport } from '../src/mtls.js';
 import { type StubGate, stubGate } from './stub-gate.js';
 
-interface Expected {
-  readonly verdict?: Readonly<Record<string, unknown>>;
-  readonly fault?: 'transport' | 'config' | 'malformed';
-  readonly code?: string;
-}
-interface AnswerCase extends Expected {
-  readonly name: string;
-  readonly first?: readonly (number | 'cut' | 'slow' | 'huge')[];
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  readonly text?: string;
-  readonly attempts?: number;
-}
-interface LiveCase extends Expected {
-  readonly name: string;
-  readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
-  readonly mode?: 'observe';
-  readonly gate_mode?: 'observe';
-  readonly ttl_secs?: number;
-  readonly again?: 'same' | 'other';
-  readonly then?: 'approve' | 'deny';
-  readonly outcome?: string;
-}
-
-/** The same table is run by every language. */
-const CASES = parse(readFileSync(fileURLToPath(new URL('../../../wire-cases.yaml', import.meta.url)), 'utf8')) as {
-  readonly answers: readonly AnswerCase[];
-  readonly live: readonly LiveCase[];
-};
-
 const FAULTS = { transport: GateTransportError, config: GateConfigError, malformed: GateMalformedCall };
 
 /** A verdict with the names of the wire. */
@@ -63,12 +37,8 @@ function onTheWire(verdict: Verdict): Record<string, unknown> {
   ]);
 }
 
-function expectVerdict(verdict: Verdict, expected: Readonly<Record<string, unknown>>): void {
-  const wanted = Object.fromEntries(
-    Object.entries(expected).map(([name, value]) => [name, value === '*' ? expect.stringMatching(/./) : value]),
-  );
-  expect(onTheWire(verdict)).toMatchObject(wanted);
-}
+const expectVerdict = (verdict: Verdict, row: Expected): void =>
+  expect(onTheWire(verdict)).toMatchObject(wantedOf(row));
 
 async function expectFault(asked: Promise<unknown>, { fault, code }: Expected): Promise<void> {
   const error = await asked.then(
@@ -86,17 +56,9 @@ describe('what a verdict is made of', () => {
   });
   afterAll(() => stub.close());
 
-  it.each(CASES.answers.map((row) => [row.name, row] as const))('%s', async (_, row) => {
-    stub.asked.length = 0;
+  it.each(WIRE_CASES.answers.map((row) => [row.name, row] as const))('%s', async (_, row) => {
+    answersAs(stub, row);
     const { port } = new URL(stub.url);
-    stub.answer = (_asked, response) => {
-      const step = row.first?.[stub.asked.length - 1];
-      if (step === 'cut') response.destroy();
-      else if (step === 'slow') response.writeHead(200).write('{');
-      else if (step === 'huge') response.writeHead(200).end('x'.repeat(2 ** 20 + 1));
-      else if (step !== undefined) response.writeHead(step).end('{"error":"provider_unavailable"}');
-      else response.writeHead(row.status, row.headers).end(row.text ?? (row.body && JSON.stringify(row.body)));
-    };
     const asked = inspectToolUse(
       { id: 'call-1', name: 'list_files', input: { path: 'a' } },
       {
@@ -106,13 +68,8 @@ describe('what a verdict is made of', () => {
       },
     );
     if (row.fault) await expectFault(asked, row);
-    else expectVerdict(await asked, row.verdict ?? {});
-    if (row.attempts !== undefined) expect(stub.asked).toHaveLength(row.attempts);
-    // Whatever happens, it is one request: the same id and the same bytes.
-    expect(new Set(stub.asked.map(({ text, headers }) => text + String(headers['x-gate-idempotency-id']))).size).toBe(
-      1,
-    );
-    expect(stub.asked.every(({ path }) => path === '/mcp')).toBe(true);
+    else expectVerdict(await asked, row);
+    expectOneRequest(stub, row);
   });
 });
 
@@ -134,7 +91,7 @@ async function tryCase(row: LiveCase, { options: given, decide }: Asked): Promis
   }
   if (row.fault) return expectFault(asked, row);
   const verdict = await asked;
-  expectVerdict(verdict, row.verdict ?? {});
+  expectVerdict(verdict, row);
   if (row.outcome === undefined) return;
   const correlationId = verdict.kind === 'pending' ? verdict.correlationId : '';
   const resolved = resolvePending(correlationId, given, { pollIntervalMs: 20 }).then(
@@ -160,7 +117,7 @@ describe('calls at a running lite', () => {
     for (const gate of gates.values()) await (await gate).close();
   });
 
-  it.each(CASES.live.map((row) => [row.name, row] as const))('%s', async (_, row) => {
+  it.each(WIRE_CASES.live.map((row) => [row.name, row] as const))('%s', async (_, row) => {
     const gate = await gateFor(row);
     const decide: Asked['decide'] = async (id, decision) =>
       (await gate.send('POST', `/decide/${id}`, { body: { decision, reason: 'as the table says' } })).status;
@@ -187,7 +144,7 @@ describe('calls at a running stack, by certificate', () => {
   }, 150_000);
 
   // What a stack of its own would be started for is tried with lite.
-  const rows = CASES.live.filter((row) => row.gate_mode === undefined && row.ttl_secs === undefined);
+  const rows = WIRE_CASES.live.filter((row) => row.gate_mode === undefined && row.ttl_secs === undefined);
   it.each(rows.map((row) => [row.name, row] as const))('%s', async (_, row) => {
     const options = { endpoint: gate.development.proxy.url, fetch: transport.fetch };
     await tryCase(row, {
