@@ -1,17 +1,15 @@
 import { createPublicKey, hash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import { z } from 'zod';
-import { KeyStoreError } from '../../domain/identity/guarded-key.js';
-import { algorithmOf, type HeldKey, type KeyAlgorithm } from '../../domain/identity/held-key.js';
+import { KeyStoreError, type StoredKey } from '../../domain/identity/guarded-key.js';
+import { algorithmOf, type KeyAlgorithm } from '../../domain/identity/held-key.js';
 import { bytesUpTo, piecesOf } from '../outbound/body.js';
 import type { KmsReference } from '../../domain/identity/key-reference.js';
 import { changingFile } from './changing-file.js';
 
-type RawKey = Omit<HeldKey, 'fault'>;
-
 export interface Kms {
   /** The key of this id. Throws `KeyStoreError`. */
-  key(id: string): Promise<RawKey>;
+  key(id: string): Promise<StoredKey>;
   /** A new key, and the ARN under which it is found. A second call makes a second one. */
   make(algorithm: KeyAlgorithm, description: string): Promise<string>;
 }
@@ -105,9 +103,8 @@ export function openKms(
       return {
         algorithm,
         publicKey,
+        ...(algorithm === 'Ed25519' && { longestText: LONGEST_TEXT }),
         async sign(bytes) {
-          if (algorithm === 'Ed25519' && bytes.length > LONGEST_TEXT)
-            throw new KeyStoreError('refused', `KMS signs texts of ${LONGEST_TEXT} bytes at most by Ed25519`);
           const { signing } = SPECS[algorithm];
           const digest = algorithm === 'ES256';
           const message = digest ? hash('sha256', bytes, 'buffer') : Buffer.from(bytes);

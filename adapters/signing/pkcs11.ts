@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createPublicKey } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { KeyStoreError } from '../../domain/identity/guarded-key.js';
-import type { HeldKey, KeyAlgorithm } from '../../domain/identity/held-key.js';
+import { KeyStoreError, type StoredKey } from '../../domain/identity/guarded-key.js';
+import type { KeyAlgorithm } from '../../domain/identity/held-key.js';
 import type { UpstreamFault } from '../../domain/upstream/upstream-circuit.js';
 import { compiledScript } from '../threads/threads.js';
 import type { Pkcs11Reference } from '../../domain/identity/key-reference.js';
@@ -10,13 +10,12 @@ import { changingFile } from './changing-file.js';
 import type { Pkcs11Answer, Pkcs11Fault, Pkcs11Question } from './pkcs11-messages.js';
 
 type Place = Pick<Pkcs11Reference, 'module' | 'token' | 'pinFile'>;
-type RawKey = Omit<HeldKey, 'fault'>;
 
 export interface Pkcs11Token {
   /** The key of this label. Throws `KeyStoreError`. */
-  key(object: string): Promise<RawKey>;
+  key(object: string): Promise<StoredKey>;
   /** A new key under this label; the one that is there already where it is of this kind. */
-  make(object: string, algorithm: KeyAlgorithm): Promise<RawKey>;
+  make(object: string, algorithm: KeyAlgorithm): Promise<StoredKey>;
   close(): void;
 }
 
@@ -110,7 +109,7 @@ export function openPkcs11Token(place: Place, limitMs: number): Pkcs11Token {
     throw new KeyStoreError(FAULTS[answer.fault], answer.message);
   }
 
-  function keyOf(object: string, answer: Pkcs11Answer): RawKey {
+  function keyOf(object: string, answer: Pkcs11Answer): StoredKey {
     if (!('publicKey' in answer)) throw new KeyStoreError('invalid_answer', 'no public key came back');
     return {
       algorithm: answer.algorithm,

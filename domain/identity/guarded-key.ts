@@ -15,6 +15,12 @@ export class KeyStoreError extends Error {
   }
 }
 
+/** A key as its store signs by it. */
+export interface StoredKey extends Omit<HeldKey, 'fault'> {
+  /** What it signs at most, in bytes, where its store says so. */
+  readonly longestText?: number;
+}
+
 /** A text that is no statement of anybody's, signed to see whether a key answers again. */
 const PROBE = Buffer.from('gate.key-probe/1\n');
 
@@ -22,7 +28,7 @@ const PROBE = Buffer.from('gate.key-probe/1\n');
  * A key that lies elsewhere, asked with care (docs/architecture/identity.md#where-keys-lie): what comes back is checked under the public key before
  * anybody sees it, and a store that fails is not asked by everybody. Whatever goes wrong is `signing_unavailable`, which names `where`.
  */
-export function guardedKey(where: string, key: Omit<HeldKey, 'fault'>, now: () => number = Date.now): HeldKey {
+export function guardedKey(where: string, key: StoredKey, now: () => number = Date.now): HeldKey {
   const circuit = createUpstreamCircuit(now);
   let probing = false;
   const unavailable = (why: string, cause?: unknown) =>
@@ -34,6 +40,9 @@ export function guardedKey(where: string, key: Omit<HeldKey, 'fault'>, now: () =
       : verify('sha256', bytes, { key: key.publicKey, dsaEncoding: 'ieee-p1363' }, signature));
 
   async function sign(bytes: Uint8Array): Promise<Buffer> {
+    const { longestText = Number.POSITIVE_INFINITY } = key;
+    // Whoever wants a long text signed says nothing about the store, and takes no turn of anybody.
+    if (bytes.length > longestText) throw unavailable(`it signs texts of ${longestText} bytes at most`);
     const held = circuit.held();
     if (held !== null) throw unavailable(`${held}; it is asked again in a moment`);
     let signature: Buffer;
