@@ -39,21 +39,28 @@ export function guardedKey(where: string, key: StoredKey, now: () => number = Da
       ? verify(null, bytes, key.publicKey, signature)
       : verify('sha256', bytes, { key: key.publicKey, dsaEncoding: 'ieee-p1363' }, signature));
 
+  const isHeld = (): boolean => circuit.standing().state === 'held';
+  /** Everybody who waited when a store failed was told of one failure: only who tried again behind it makes the pause longer. */
+  const failed = (fault: UpstreamFault, isTrial: boolean): void => {
+    if (isTrial || !isHeld()) circuit.failed(fault);
+  };
+
   async function sign(bytes: Uint8Array): Promise<Buffer> {
     const { longestText = Number.POSITIVE_INFINITY } = key;
     // Whoever wants a long text signed says nothing about the store, and takes no turn of anybody.
     if (bytes.length > longestText) throw unavailable(`it signs texts of ${longestText} bytes at most`);
     const held = circuit.held();
     if (held !== null) throw unavailable(`${held}; it is asked again in a moment`);
+    const isTrial = isHeld();
     let signature: Buffer;
     try {
       signature = await key.sign(bytes);
     } catch (error) {
-      circuit.failed(error instanceof KeyStoreError ? error.fault : 'unreachable');
+      failed(error instanceof KeyStoreError ? error.fault : 'unreachable', isTrial);
       throw unavailable(errorText(error), error);
     }
     if (!holds(bytes, signature)) {
-      circuit.failed('invalid_answer');
+      failed('invalid_answer', isTrial);
       throw unavailable('what came back is no signature of this key');
     }
     circuit.answered();
