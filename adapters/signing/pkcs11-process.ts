@@ -20,6 +20,9 @@ const CKA = {
   SIGN: 0x108,
   VERIFY: 0x10a,
   EXTRACTABLE: 0x162,
+  LOCAL: 0x163,
+  NEVER_EXTRACTABLE: 0x164,
+  ALWAYS_SENSITIVE: 0x165,
   EC_PARAMS: 0x180,
   EC_POINT: 0x181,
 } as const;
@@ -205,9 +208,25 @@ function pairOf(label: string): Pair | null {
   };
 }
 
+/** One that came from elsewhere may be there still, and one that could leave may have left. */
+function assertMadeThere({ privateKey }: Pair, label: string): void {
+  for (const type of [CKA.LOCAL, CKA.ALWAYS_SENSITIVE, CKA.NEVER_EXTRACTABLE]) {
+    const value = Buffer.alloc(1);
+    const code = C.GetAttributeValue(session, privateKey, [attribute(type, value)], 1);
+    if (code !== 0 || value[0] !== 1)
+      throw new Refused(
+        'ambiguous',
+        `${label} is there already, and the token does not say that it was made there and never could leave`,
+      );
+  }
+}
+
 function made(label: string, algorithm: KeyAlgorithm): Pair {
   const known = pairOf(label);
-  if (known?.algorithm === algorithm) return known;
+  if (known?.algorithm === algorithm) {
+    assertMadeThere(known, label);
+    return known;
+  }
   if (known) throw new Refused('unfit', `${label} is there already, and is ${known.algorithm}`);
   if (only(CKO.PRIVATE_KEY, label) !== null)
     throw new Refused('ambiguous', `${label} has a private half alone: nobody knows what it signed; remove it`);

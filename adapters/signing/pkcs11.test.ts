@@ -88,6 +88,14 @@ const processes = (): number[] =>
     await expect(opened.key('other')).rejects.toThrow('the token has no key other');
   });
 
+  it('is not taken for made there where it came from elsewhere, and signs all the same', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    token.import('brought', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+    await expect(opened.make('brought', 'ES256')).rejects.toThrow('does not say that it was made there');
+    const key = await stores.open(token.reference('brought'));
+    expect([key.publicKey.equals(publicKey), (await key.sign(TEXT)).length]).toEqual([true, 64]);
+  });
+
   it('is reached over another process where the one before was killed, also among signatures', async () => {
     await opened.make('steady', 'Ed25519');
     const key = await stores.open(token.reference('steady'));

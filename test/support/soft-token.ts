@@ -12,6 +12,8 @@ export interface SoftToken {
   readonly pinFile: string;
   /** Where a key of this label lies; of another library where one is named. */
   reference(object: string, module?: string): string;
+  /** Brings a key there that was made elsewhere, as PKCS #8 in PEM. */
+  import(object: string, key: string): void;
   remove(): void;
 }
 
@@ -39,6 +41,12 @@ export function softToken(): SoftToken {
     pinFile,
     reference: (object, from = module) =>
       `pkcs11:token=gate;object=${object}?module-path=${from}&pin-source=file:${pinFile}`,
+    import(object, key) {
+      const file = join(folder, 'imported.pem');
+      writeFileSync(file, key);
+      const named = ['--import', file, '--token', 'gate', '--label', object, '--id', 'a1', '--pin', PIN];
+      execFileSync('softhsm2-util', named, { stdio: 'ignore', env: { ...process.env, SOFTHSM2_CONF: conf } });
+    },
     remove() {
       delete process.env['SOFTHSM2_CONF'];
       rmSync(folder, { recursive: true, force: true });
