@@ -121,6 +121,13 @@ export function createAuthorizer({
       timeFault(grant, now()) ?? (grantFault ? grantFault(grant.jti) : new GateError('control_state_unavailable'));
     if (fault !== null) throw fault;
   }
+  /** The grant counts, the tools are not stopped, and there is time left. */
+  function assertNotEnded(record: CallRecord, tools: readonly string[]): void {
+    assertGrant(record);
+    const stopped = toolFault?.(record.evidence.call.tenant, tools) ?? null;
+    if (stopped !== null) throw stopped;
+    if (now() >= authorizedFor(record).expMs) throw new GateError('authorization_expired');
+  }
   async function assertAttested({ evidence: { call } }: CallRecord): Promise<void> {
     const lost = await attestationLost(call, stillAttested).catch((error: unknown) => {
       throw away('identity', error);
@@ -161,13 +168,15 @@ export function createAuthorizer({
     if (held !== null) throw new GateError('tool_quarantined', held);
     if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
     if (record.state === 'approved') await assertApproval(record, staged.body);
-    // Last, as a stopped tool is: it may have ended while HIL and policy were asked.
-    assertGrant(record);
-    const stopped = toolFault?.(call.tenant, toolsOf(call.method, call.tool, staged.body)) ?? null;
-    if (stopped !== null) throw stopped;
+    const tools = toolsOf(call.method, call.tool, staged.body);
+    // Last: it may have ended while HIL and policy were asked.
+    assertNotEnded(record, tools);
     const authorization = authorizationOf(record, staged);
     const text = await limits.retained(asked, () => Promise.resolve(Buffer.from(canonicalJson(authorization))));
-    return { authorization, identity_signature: { ...(await signer.sign(text.toString('utf8'))) } };
+    const signature = await signer.sign(text.toString('utf8'));
+    // A key that lies elsewhere takes its time: what is stopped meanwhile is signed, and leaves no more.
+    assertNotEnded(record, tools);
+    return { authorization, identity_signature: { ...signature } };
   };
   return Object.assign(authorize, {
     async assertStands(record: CallRecord): Promise<void> {

@@ -268,6 +268,22 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     expect(await asked(call)).toMatchObject({ status: 200 });
   });
 
+  it('hands out nothing that was stopped, or whose time ended, while a key that lies elsewhere was signing', async () => {
+    const call = await approved();
+    const asker = { caller: { tenant: 'acme', agent: 'support-bot' }, correlationId: call.correlation_id } as never;
+    const whileSigning = (happens: () => void) => {
+      const signer = createSigner(privateKey);
+      const slow = { ...signer, sign: (bytes: string) => signer.sign(bytes).finally(happens) };
+      return createAuthorizer({ ...authorizerOptions(), signer: slow })(call.correlation_id, asker);
+    };
+    await expect(whileSigning(() => undefined)).resolves.toMatchObject({ identity_signature: expect.anything() });
+    await expect(whileSigning(() => void (stopped = call.tool))).rejects.toMatchObject({ code: 'tool_suspended' });
+    stopped = null;
+    await expect(whileSigning(() => void (aheadMs = 3_600_000))).rejects.toMatchObject({
+      code: 'authorization_expired',
+    });
+  });
+
   it('signs nothing under rules that deny it now, and signs it once they are as they were', async () => {
     const call = await approved();
     Object.assign(gate.script, { rules: 'sha256:new', tier: 'red' });
