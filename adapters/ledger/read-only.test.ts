@@ -102,6 +102,30 @@ describe('a ledger file that is only looked at', () => {
     await shown.close();
   });
 
+  it.each([
+    ['a checkpoint was signed over', "insert into ledger_checkpoints values (2, 'note', '2026-01-01T00:00:00.000Z')"],
+    ['a sink confirmed', "insert into egress_cursors values ('sink', 2, '2026-01-01T00:00:00.000Z')"],
+  ])('finds that a chain was emptied, head and all, where %s more', async (_, promise) => {
+    const [head] = await place.sql('select * from ledger_head');
+    await ledger.close();
+    await place.sql(promise);
+    await place.unlock();
+    await place.sql('delete from entry_payloads');
+    await place.sql('delete from ledger_entries');
+    await place.sql(`update ledger_head set length = 0, head_hash = '${'0'.repeat(64)}', head_seal = null`);
+    const shown = openLedgerReadOnly(file, { sidecarKeys: place.keys });
+    expect(head?.['length']).toBe(2);
+    expect(await shown.verify()).toMatchObject({
+      valid: false,
+      first_invalid_seq: 1,
+      first_invalid_reason: 'head',
+    });
+    await shown.close();
+    await place.sql('delete from ledger_checkpoints');
+    await place.sql('delete from egress_cursors');
+    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  });
+
   it('refuses a file that does not exist, and does not create it', () => {
     const missing = join(dirname(file), 'missing.db');
     expect(() => openLedgerReadOnly(missing)).toThrow(/no ledger file at/);

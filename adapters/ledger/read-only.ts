@@ -65,7 +65,9 @@ export function openLedgerReadOnly(
         );
     const store = sqliteStore<LedgerTables>(connection);
     const reader = createLedgerReader(store, sidecarKeys);
-    const verifier = createVerifier(sqliteChainReader(connection), sidecarKeys);
+    const verifier = createVerifier(sqliteChainReader(connection), sidecarKeys, {
+      promisedLength: () => Promise.resolve(promisedLength(connection)),
+    });
     return {
       ...verifier,
       ...reader,
@@ -105,6 +107,23 @@ function opened(file: string): Untouched {
   } catch (error) {
     throw refused(`${file}: ${storeFaultText(error)}`, error);
   }
+}
+
+/** The place of each table in which a ledger keeps how long its chain was. */
+const PROMISES = [
+  ['ledger_checkpoints', 'tree_size'],
+  ['egress_cursors', 'last_seq'],
+] as const;
+
+/** The length that the chain had when a checkpoint was signed or a sink confirmed rows; an older file lacks these tables. */
+function promisedLength(connection: DatabaseSyncInstance): number {
+  const known = connection.prepare('select 1 from main.sqlite_master where name = ?');
+  return Math.max(
+    0,
+    ...PROMISES.filter(([table]) => known.get(table)).map(([table, column]) =>
+      Number(connection.prepare(`select max(${column}) as length from main.${table}`).get()?.['length'] ?? 0),
+    ),
+  );
 }
 
 interface Untouched {

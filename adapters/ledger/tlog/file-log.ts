@@ -70,7 +70,14 @@ export async function fileLog({ connection, db, by, verifiedHead, entry }: FileL
       line text not null, primary key (tree_size, witness, key_id)
     ) strict`);
   const promised = newestCheckpoint(connection);
-  if (promised) await keepPromise(db, promised, (await verifiedHead()).length);
+  if (promised) {
+    const newest = connection.prepare('select max(seq) as seq from main.ledger_entries').get();
+    const length = Number(newest?.['seq'] ?? 0);
+    if (promised.size > length)
+      throw inconsistent(`a checkpoint over ${promised.size} entries was signed, the chain has ${length}`);
+    await verifiedHead();
+    await keepPromise(db, promised);
+  }
   for (const stored of keptCheckpoints(connection)) {
     if (!isSignedBy(read(stored), by.key)) continue;
     const { tree_size: size, note, signed_at: signedAt } = stored;
@@ -83,8 +90,7 @@ export async function fileLog({ connection, db, by, verifiedHead, entry }: FileL
   return createTransparencyLog(db, { by: () => by, witnesses: [], verifiedHead, entry, clock: Date.now });
 }
 
-async function keepPromise(db: Kysely<LogTables>, { size, root }: Checkpoint, length: number): Promise<void> {
-  if (size > length) throw inconsistent(`a checkpoint over ${size} entries was signed, the chain has ${length}`);
+async function keepPromise(db: Kysely<LogTables>, { size, root }: Checkpoint): Promise<void> {
   const tree = ledgerTree(db as unknown as Kysely<TreeTables>);
   await tree.grow(0, size);
   const [found] = await tree.roots([{ from: 0, to: size }]);
