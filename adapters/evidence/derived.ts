@@ -100,6 +100,7 @@ export function derivedOver(
     complianceEvidence: createComplianceEvidence({
       reader,
       assurance: ledger,
+      head,
       coldExports: async (window) => (await coldTier.overlapping(window)).length,
       goneFrom,
       clock,

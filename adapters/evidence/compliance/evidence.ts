@@ -15,6 +15,7 @@ export interface EvidenceWindow extends Pick<RowFilter, 'tenant' | 'demoPrefix'>
 export interface EvidenceOptions {
   readonly reader: Pick<LedgerReader, 'pages'>;
   readonly assurance: Pick<Assurance, 'verifyAssured'>;
+  readonly head: () => Promise<{ readonly length: number }>;
   /** Number of cold exports that hold rows of the window. */
   readonly coldExports: (window: { readonly from: string; readonly to: string }) => Promise<number>;
   /** Which rows of a window were vacuumed. */
@@ -23,18 +24,24 @@ export interface EvidenceOptions {
 }
 
 /**
- * The register of a window (docs/architecture/ledger-reads.md#compliance-register), after a walk of the whole chain. As in the regulatory
- * bundle, rows of erased tenants are left out and rows of a cleaned demonstration are counted. Throws `window_vacuumed` when rows of the
- * window are gone, because counts of the rest would pass for the whole, and `ledger_store_unavailable`.
+ * The register of a window (docs/architecture/ledger-reads.md#compliance-register), after a walk of the whole chain. Rows behind the end of
+ * the walk are not counted. As in the regulatory bundle, rows of erased tenants are left out and rows of a cleaned demonstration are
+ * counted. Throws `window_vacuumed` when rows of the window are gone, because counts of the rest would pass for the whole, and
+ * `ledger_store_unavailable`.
  */
 export type ComplianceEvidence = (window: EvidenceWindow) => Promise<ComplianceRegister>;
 
 export const createComplianceEvidence =
-  ({ reader, assurance, coldExports, goneFrom, clock }: EvidenceOptions): ComplianceEvidence =>
+  ({ reader, assurance, head, coldExports, goneFrom, clock }: EvidenceOptions): ComplianceEvidence =>
   async ({ from, to, ...scope }) => {
-    const verification = await assurance.verifyAssured();
+    const { length } = await head();
+    let verification = await assurance.verifyAssured();
+    // A walk that somebody else began may be too short. The next one begins after the head was read.
+    if (verification.commitment && verification.commitment.length < length)
+      verification = await assurance.verifyAssured();
+    const seqTo = verification.commitment?.length ?? length;
     const counts = noCounts();
-    for await (const page of reader.pages({ ...scope, from, to, hiding: 'erased' }))
+    for await (const page of reader.pages({ ...scope, from, to, seqTo, hiding: 'erased' }))
       for (const row of page) countRow(counts, row);
     // Checked after reading: rows that were vacuumed meanwhile are missing too.
     const tenant = scope.demoPrefix === undefined ? scope.tenant : undefined;
