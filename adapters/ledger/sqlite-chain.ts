@@ -47,6 +47,9 @@ const RENDERING = renderingSql({
   holdsObject: (column) => `substr(${column}, 1, 1) = '{' and json_valid(${column})`,
 });
 
+/** A hash, or NULL where bytes stand behind it, of which the driver tells nothing when the first of them is a NUL. */
+const wholeHash = (column: string): string => `case octet_length(${column}) when 64 then ${column} end`;
+
 /** Rows as arrays and integers as bigint, so that no value is converted. */
 function rawRows(connection: DatabaseSyncInstance, query: string): Statement {
   const statement = connection.prepare(query);
@@ -59,7 +62,7 @@ function rawRows(connection: DatabaseSyncInstance, query: string): Statement {
 export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader {
   const head = rawRows(
     connection,
-    `select (select length from ledger_head where id = 1), (select head_hash from ledger_head where id = 1),
+    `select (select length from ledger_head where id = 1), (select ${wholeHash('head_hash')} from ledger_head where id = 1),
        (select head_seal from ledger_head where id = 1), (select min(seq) from ledger_entries), (select max(seq) from ledger_entries),
        ${cursorColumns('v')} from ${NEWEST_CURSOR}`,
   );
@@ -76,7 +79,8 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
   // As bytes: as text, the driver would read invalid UTF-8 as U+FFFD.
   const rendered = rawRows(
     connection,
-    `select seq, id, prev_hash, entry_hash, cast(concat(${RENDERING}) as blob), payload_sha256, brain_evidence_sha256
+    `select seq, id, prev_hash, ${wholeHash('entry_hash')}, cast(concat(${RENDERING}) as blob),
+            payload_sha256, brain_evidence_sha256
        from ledger_entries where seq between ? and ? and chain_version = ${CHAIN_VERSION} order by seq`,
   );
   const bytes = rawRows(

@@ -408,6 +408,14 @@ describe.each(STORES)('any change of the chain is found, on %s', (kind) => {
 
   if (kind === 'sqlite') {
     describe('bytes that a reader does not show', () => {
+      it('behind a NUL at the end of a hash', async () => {
+        await place.sql("update ledger_entries set entry_hash = entry_hash || char(0) || 'more' where seq = 2");
+        expect(await found()).toBe('2 columns');
+        await place.sql('update ledger_entries set entry_hash = substr(entry_hash, 1, 64) where seq = 2');
+        await place.sql("update ledger_head set head_hash = head_hash || char(0) || 'more'");
+        expect(await found()).toBe('6 head');
+      });
+
       it('behind a NUL', async () => {
         await place.sql("update ledger_entries set reasoning = reasoning || char(0) || 'more' where seq = 2");
         expect(await found()).toBe('2 columns');
