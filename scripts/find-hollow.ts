@@ -40,7 +40,7 @@ const each = (why: string, names: readonly string[]): Readonly<Record<string, st
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   agent_revoked: 'an agent is stopped as suspended or decommissioned; nothing revokes it as a whole yet',
-  attestation_: 'what identity does not do yet: attestation',
+  attestation_: 'identity refuses evidence that does not hold, and writes no row about the refusal',
   yellow_scope_: 'identity grants no such scope, and a request for a grant that it refuses has no row',
   ...each('the proxy for outgoing traffic is not built yet', ['egress_review_unreachable']),
   ...each('the second look at verdicts (deep review) is not built yet', [
