@@ -104,7 +104,7 @@ export function registerVerify(program: Command): void {
           );
         else if (result.unsupported_chain_version !== undefined)
           process.stdout.write(
-            `UNSUPPORTED chain version ${result.unsupported_chain_version}: upgrade this verifier\n`,
+            `UNSUPPORTED chain version ${result.unsupported_chain_version} behind ${result.entries_checked} valid entries: upgrade this verifier; where no newer Gate wrote here, that row was changed\n`,
           );
         else
           process.stdout.write(
