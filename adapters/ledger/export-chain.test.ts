@@ -2,8 +2,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { ledgerPlace, type TestLedgerPlace, testKeys, testRow } from '../../test/support/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
+import { eventually } from '../../test/support/waiting.js';
 import { exportChain } from './export-chain.js';
 import { openLedger } from '../../test/support/whole-ledger.js';
 import { openLedgerReadOnly } from './read-only.js';
@@ -57,6 +59,32 @@ describe('a Postgres ledger exported to a file', () => {
     expect(await copy.newest(1_000)).toEqual(rows);
     expect(await copy.sidecar(uuidFromDigest('export', '2', '100'))).toMatchObject({
       text: expect.stringContaining('🙂'),
+    });
+    await copy.close();
+  }, 60_000);
+
+  it('is the chain as of one moment, whatever is appended while it is copied', async () => {
+    const { head } = await filled();
+    const client = new pg.Client({ connectionString: source().url, options: '-c search_path=ledger' });
+    await client.connect();
+    await client.query('begin');
+    await client.query('lock table ledger_head in access exclusive mode');
+    const copying = exportChain(source(), fileName());
+    // It has the entries, and waits for the head.
+    await eventually('the copy waits for the head', async () => {
+      const { rows } = await client.query(
+        "select 1 from pg_locks where not granted and relation = 'ledger_head'::regclass",
+      );
+      return rows.length > 0;
+    });
+    await client.query("update ledger_head set length = length + 1, head_hash = 'moved'");
+    await client.query('commit');
+    await client.end();
+    await copying;
+    const copy = openLedgerReadOnly(fileName(), { sidecarKeys: place.keys });
+    expect(await copy.verify()).toMatchObject({
+      valid: true,
+      commitment: { head_hash: head.hash, length: head.length },
     });
     await copy.close();
   }, 60_000);

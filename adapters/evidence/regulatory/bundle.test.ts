@@ -12,6 +12,7 @@ import { ledgerOver, type WholeLedger } from '../../../test/support/whole-ledger
 import { keyFileSigner } from '../../../domain/ledger/signatures/blob-signer.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { type BundleOptions, createBundleMaker, type MakeBundle } from './bundle.js';
+import { createRegulatoryExport } from './export.js';
 import { eventually } from '../../../test/support/waiting.js';
 
 const REQUEST = { tenant: 'acme', from: '2020-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' };
@@ -102,6 +103,26 @@ describe('what a regulatory bundle leaves on this machine', () => {
     };
     await expect(maker({ assurance })(REQUEST)).rejects.toMatchObject({ code: 'chain_verification_incomplete' });
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('is nothing when the row about the export could not be appended', async () => {
+    const away = () => Promise.reject(new Error('away'));
+    await expect(createRegulatoryExport(maker(), away, { legalHold: false })(REQUEST)).rejects.toThrow('away');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('holds no row behind the end of the walk', async () => {
+    const assurance = {
+      ...ledger,
+      verifyAssured: async () => {
+        const result = await ledger.verifyAssured();
+        await ledger.append([testRow()]);
+        return result;
+      },
+    };
+    const bundle = await maker({ assurance })(REQUEST);
+    expect([bundle.manifest.row_count, bundle.manifest.seq_hi]).toEqual([300, 300]);
+    await bundle.discard();
   });
 
   it('walks again when the chain grew before the walk that was under way had begun', async () => {
