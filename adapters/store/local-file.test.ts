@@ -174,4 +174,27 @@ describe('one file that one process writes', () => {
     await file.close();
     expect(() => insert(1)).toThrow('the file is closed');
   });
+
+  it('waits once for a process that has locked it, refuses all after that at once, and goes on when the lock is gone', async () => {
+    const other = new DatabaseSync(join(folder, 'a.db'));
+    const refusedWithinMs = (id: number): number => {
+      const fromMs = performance.now();
+      expect(() => insert(id)).toThrow('the file is locked by another process');
+      return performance.now() - fromMs;
+    };
+    try {
+      // Twice: after a lock that is gone, the next one is waited for again.
+      for (const id of [1, 2]) {
+        other.exec('begin immediate');
+        expect(refusedWithinMs(id)).toBeGreaterThan(1_500);
+        for (let n = 0; n < 5; n += 1) expect(refusedWithinMs(id)).toBeLessThan(500);
+        other.exec('rollback');
+        insert(id);
+        await file.durable();
+      }
+    } finally {
+      other.close();
+    }
+    expect(seen()).toEqual([1, 2]);
+  });
 });
