@@ -2,10 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import type { Kysely, Migration } from 'kysely';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { openStore, type Store } from './database.js';
 import { createGroupWriter, type GroupWriter } from './group-writer.js';
+import { jobsOver } from './jobs.js';
 
 interface Tables {
   things: { id: number; name: string };
@@ -105,4 +107,33 @@ describe.each([
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     store = await openStore<Tables>(target(), migrations);
   });
+});
+
+it('waits once for a process that has locked the SQLite file, then shortly, is not ready meanwhile, and goes on when the lock is gone', async () => {
+  const file = join(folder, 'locked.db');
+  const store = await openStore<Tables>({ file }, migrations);
+  const jobs = jobsOver(store);
+  const writer = createGroupWriter(store);
+  const other = new DatabaseSync(file);
+  const waitMs = () =>
+    (store.sqlite?.prepare('pragma busy_timeout').get() as { timeout: number } | undefined)?.timeout ?? NaN;
+  const put = (id: number) =>
+    writer.run((transaction) => transaction.insertInto('things').values({ id, name: 'thing' }).execute());
+  const ordinaryMs = waitMs();
+  try {
+    await expect(jobs.ready()).resolves.toBeUndefined();
+    other.exec('begin immediate');
+    await expect(put(1)).rejects.toThrow('database is locked');
+    expect(waitMs()).toBeLessThan(ordinaryMs / 10);
+    await expect(put(2)).rejects.toThrow('database is locked');
+    await expect(jobs.ready()).rejects.toThrow('database is locked');
+    other.exec('rollback');
+    await expect(jobs.ready()).resolves.toBeUndefined();
+    await put(3);
+    expect(waitMs()).toBe(ordinaryMs);
+    expect(await store.db.selectFrom('things').select('id').execute()).toEqual([{ id: 3 }]);
+  } finally {
+    other.close();
+    await jobs.close();
+  }
 });

@@ -100,7 +100,11 @@ export function jobsOver<Tables>(store: Store<Tables>): Jobs {
       // SQLite has a single writer.
       if (store.kind === 'postgres') yield* get(LOCK, key);
     },
-    ready: () => assertWritable(store.sqlite),
+    async ready() {
+      await assertWritable(store.sqlite);
+      // Another process may keep the file locked.
+      if (store.sqlite) await writer.run(() => Promise.resolve(), { durable: false });
+    },
     async close() {
       await writer.drained();
       await store.close();
