@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RENEWALS_ATTESTED } from '../domain/identity/attestation.js';
 import { CERTIFICATION_MODES } from '../domain/identity/registry.js';
 import type { Config } from './env.js';
 import { onOff, seconds, setting } from './env.js';
@@ -6,6 +7,7 @@ import { listenerSettings } from './listener.js';
 import { SIGN_IN_SETTINGS } from './console-sign-in.js';
 import { decideTokenText, parseOperators } from './hil.js';
 import { keyReferenceIn } from '../domain/identity/key-reference.js';
+import { PROXY_SETTINGS } from './proxy.js';
 import { keyRingText, parsedBy } from './shared.js';
 
 export const IDENTITY_SETTINGS = {
@@ -51,6 +53,13 @@ export const IDENTITY_SETTINGS = {
     z.string().min(1).optional(),
     'The keys of TPMs whose quotes are evidence, each with its issuer, its name and its registers (JSON, read at the start). Without it no evidence is verified.',
   ),
+  renewalsAttested: setting(
+    'GATE_IDENTITY_RENEWALS_ATTESTED',
+    z.enum(RENEWALS_ATTESTED).default('none'),
+    'Which certificates of agents are renewed with evidence of the platform alone: `none`; `named`, those of agents whose kinds of evidence an administrator named; `all`. Evidence that comes with a request is verified either way.',
+  ),
+  /** Proxies that judge by attestation ask here. */
+  proxyAttestation: PROXY_SETTINGS.attestation,
   revocationSecs: setting(
     'GATE_IDENTITY_REVOCATION_SECS',
     seconds(300, 10, 900),
@@ -140,3 +149,19 @@ export const adminFault = ({ adminToken, deploymentTenant }: Config<typeof IDENT
   adminToken !== undefined && deploymentTenant === undefined
     ? 'GATE_DEPLOYMENT_TENANT: must name the tenant of GATE_IDENTITY_ADMIN_TOKEN'
     : null;
+
+/** What asks for evidence would have it refused, each time, where nobody verifies it. */
+export function verifierFault({
+  tpm2AnchorsFile,
+  renewalsAttested,
+  proxyAttestation,
+}: Config<typeof IDENTITY_SETTINGS>): string | null {
+  if (tpm2AnchorsFile !== undefined) return null;
+  const asking =
+    renewalsAttested !== 'none'
+      ? `GATE_IDENTITY_RENEWALS_ATTESTED is ${renewalsAttested}`
+      : proxyAttestation === 'required' && 'GATE_PROXY_ATTESTATION is required';
+  return asking
+    ? `GATE_IDENTITY_TPM2_ANCHORS_FILE: must name the keys that evidence is verified by, since ${asking}`
+    : null;
+}

@@ -4,6 +4,8 @@ import { label } from './label.js';
 import {
   ATTESTATION_CONTRACT,
   attestationBindings,
+  attestationChallenge,
+  attestationRequest,
   evidenceKind,
   policyVersion,
   printable,
@@ -22,28 +24,6 @@ export const EVIDENCE_AHEAD_MS = 30_000;
 const instant = z.iso.datetime();
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 const akKeyId = printable(128);
-
-/** 32 bytes in base64url; `issuedAt` and `expiresAt` by the clock of identity. */
-export const attestationChallenge = z.strictObject({
-  nonce: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
-  issuedAt: instant,
-  expiresAt: instant,
-});
-
-/** Body of `POST /attestation/verify`. What is no member of it is refused. */
-export const attestationRequest = z.strictObject({
-  contractVersion: z.string().max(32),
-  requestId: z.uuid(),
-  evidenceKind: z.string().max(64),
-  /** Without padding; longer than may be is a code of its own. */
-  evidence: z.string().min(1),
-  /** Of the decoded bytes. */
-  evidenceSha256: sha256Digest,
-  challenge: attestationChallenge,
-  expected: attestationBindings,
-  requestedAt: instant,
-});
-export type AttestationRequest = z.infer<typeof attestationRequest>;
 
 /** Why evidence is refused. */
 export const attestationReason = z.enum([
@@ -81,6 +61,8 @@ export const rejectedAttestation = z.strictObject({
 export const attestationChallengeRequest = z.strictObject({
   ak_key_id: akKeyId,
   measurement_policy_version: policyVersion,
+  /** The request for the next certificate, where the evidence is to come with that (`POST /svid/renew`). */
+  csr_pem: z.string().min(1).optional(),
 });
 /** What the evidence has to be bound to. */
 export const openedChallenge = z.strictObject({

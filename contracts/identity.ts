@@ -4,6 +4,7 @@ import { CALL_STATES } from './call.js';
 import { envelopeShape, scopeList } from './scopes.js';
 import { label } from './label.js';
 import { toolName } from './storable.js';
+import { attestationRequest } from './verified-attestation.js';
 
 export { label };
 
@@ -55,15 +56,15 @@ export const svidRequest = z.strictObject({
   agent_name: label,
   csr_pem: z.string().min(1),
   ttl_seconds: svidTtl,
-  /** No kind of evidence can be verified yet: it is refused, not ignored. */
-  attestation: z.unknown().optional(),
+  /** For a challenge that was opened for this request. */
+  attestation: attestationRequest.optional(),
 });
 
 /** Body of the proxy's `POST /svid/renew`, from an agent: which one it is says its certificate. */
 export const svidRenewal = z.strictObject({
   csr_pem: z.string().min(1),
   ttl_seconds: svidTtl,
-  attestation: z.unknown().optional(),
+  attestation: attestationRequest.optional(),
 });
 
 /** Body of identity's `POST /svid/renew`: what the agent asked, and the certificate that the proxy saw. */

@@ -34,6 +34,28 @@ export const attestationBindings = z.strictObject({
 });
 export type AttestationBindings = z.infer<typeof attestationBindings>;
 
+/** 32 bytes in base64url; `issuedAt` and `expiresAt` by the clock of identity. */
+export const attestationChallenge = z.strictObject({
+  nonce: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  issuedAt: instant,
+  expiresAt: instant,
+});
+
+/** Evidence, and what it answers: the body of `POST /attestation/verify`, and part of a request for a certificate. What is no member of it is refused. */
+export const attestationRequest = z.strictObject({
+  contractVersion: z.string().max(32),
+  requestId: z.uuid(),
+  evidenceKind: z.string().max(64),
+  /** Without padding; longer than may be is a code of its own. */
+  evidence: z.string().min(1),
+  /** Of the decoded bytes. */
+  evidenceSha256: sha256Digest,
+  challenge: attestationChallenge,
+  expected: attestationBindings,
+  requestedAt: instant,
+});
+export type AttestationRequest = z.infer<typeof attestationRequest>;
+
 /** What was verified of the platform of an agent. */
 export const verifiedAttestation = z.strictObject({
   contractVersion: z.literal(ATTESTATION_CONTRACT),

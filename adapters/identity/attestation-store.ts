@@ -13,8 +13,11 @@ import { GateError } from '../../domain/errors.js';
 import type {
   AttestationChallenge,
   AttestationStore,
+  ChallengePurpose,
   ChallengeTerms,
   KeptAttestation,
+  RenewalEvidence,
+  RenewalsAttested,
   SeenLeaf,
 } from '../../domain/identity/attestation.js';
 import type { AttestationEvent, IdentityEvent } from '../../domain/identity/identity-rows.js';
@@ -25,10 +28,10 @@ import type { IdentityTables } from './identity-tables.js';
 type Database = Kysely<IdentityTables>;
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
 type Table = 'identity_challenges' | 'identity_attestations' | 'identity_measurements' | 'identity_attestation_kinds';
-type Purpose = 'runtime' | 'enrollment';
 
 /** What the store of identity has for attestation. */
 export interface AttestationParts {
+  readonly renewalsAttested: RenewalsAttested;
   readonly db: Database;
   intact<Found extends { readonly mac: string }>(table: Table, row: Found): Found;
   fault(table: Table, row: { readonly mac: string }): string | null;
@@ -79,6 +82,17 @@ export interface Attestations extends AttestationStore {
     intentId: string,
     nowMs: number,
   ): Promise<AnsweredChallenge>;
+  /**
+   * What evidence says of the platform of an agent that renews, with the SPIFFE id to which that is bound; `null` where there is none. Uses up its
+   * challenge by the intent. Throws why it does not count, or that it is needed.
+   */
+  renewing(
+    within: Database,
+    agent: Row<'identity_agents'>,
+    evidence: RenewalEvidence | undefined,
+    intentId: string,
+    nowMs: number,
+  ): Promise<(KeptAttestation & { readonly spiffe: string }) | null>;
   /** Keeps what was verified of an agent in the place of what was before. */
   keep(within: Database, agent: { readonly id: string }, attested: KeptAttestation): Promise<void>;
 }
@@ -88,13 +102,13 @@ const fingerprintIn = ({ svidSha256 }: Pick<AttestationBindings, 'svidSha256'>) 
 
 /** What was asked of platforms, what they measured, and what of that may be so (docs/architecture/attestation.md). */
 export function openAttestationStore(parts: AttestationParts): Attestations {
-  const { db, intact, fault, marked, change, inTransaction, asked } = parts;
+  const { db, renewalsAttested, intact, fault, marked, change, inTransaction, asked } = parts;
 
   /** Another challenge of the same agent counts no more. */
   async function opened(
     within: Database,
     agent: Row<'identity_agents'>,
-    purpose: Purpose,
+    purpose: ChallengePurpose,
     expected: AttestationBindings,
     { by, nowMs, csrSha256 }: { readonly by: string; readonly nowMs: number; readonly csrSha256: string | null },
   ): Promise<AttestationChallenge> {
@@ -143,10 +157,14 @@ export function openAttestationStore(parts: AttestationParts): Attestations {
 
   const kindsRow = (within: Database, agentId: string) =>
     within.selectFrom('identity_attestation_kinds').selectAll().where('id', '=', agentId).executeTakeFirst();
+  /** The kinds that an administrator named, if any. */
+  async function namedKinds(within: Database, agentId: string): Promise<readonly EvidenceKind[]> {
+    const row = await kindsRow(within, agentId);
+    return row ? kindsIn(intact('identity_attestation_kinds', row)) : [];
+  }
   /** Throws where the agent takes no such evidence, or nobody approved what was measured. */
   async function assertApproved(within: Database, agentId: string, verified: VerifiedAttestation): Promise<void> {
-    const row = await kindsRow(within, agentId);
-    const kinds = row ? kindsIn(intact('identity_attestation_kinds', row)) : [];
+    const kinds = await namedKinds(within, agentId);
     if (kinds.length > 0 && !kinds.includes(verified.evidenceKind))
       throw new GateError('attestation_kind_not_accepted');
     const approved = await within
@@ -175,7 +193,7 @@ export function openAttestationStore(parts: AttestationParts): Attestations {
   const unusedOf = async (
     within: Database,
     by: { readonly nonce: string } | { readonly id: string },
-    purpose: Purpose,
+    purpose: ChallengePurpose,
   ): Promise<Row<'identity_challenges'>> => {
     const query = within.selectFrom('identity_challenges').selectAll().where('purpose', '=', purpose);
     const row = await ('nonce' in by
@@ -221,6 +239,14 @@ export function openAttestationStore(parts: AttestationParts): Attestations {
           svidSha256: svid.credential_fingerprint,
         });
         return opened(within, agent, 'runtime', expected, { by: leaf.spiffe, nowMs, csrSha256: null });
+      }),
+    openRenewalChallenge: (leaf, { request, trustDomain }, terms, nowMs) =>
+      inTransaction(async (within) => {
+        const { agent } = await agentAndSvid(within, leaf, nowMs);
+        const { csrSha256, publicKeySha256 } = request;
+        const spiffe = agentSpiffe(trustDomain, agent.tenant, agent.agent_name, uuidV7(nowMs));
+        const expected = bindingsOf(agent, spiffe, terms, { publicKeySha256, svidSha256: csrSha256 });
+        return opened(within, agent, 'renewal', expected, { by: leaf.spiffe, nowMs, csrSha256 });
       }),
     openEnrollmentChallenge: ({ agentId, tenant, trustDomain }, request, terms, { by, reason, nowMs }) =>
       inTransaction(async (within) => {
@@ -287,6 +313,23 @@ export function openAttestationStore(parts: AttestationParts): Attestations {
       await assertApproved(within, agent.id, attested.verified);
       await use(within, row, intentId, nowMs);
       return { agent, spiffe: challengeOf(row).expected.spiffeId, by: row.opened_by_sub };
+    },
+    renewing: async (within, agent, evidence, intentId, nowMs) => {
+      if (!evidence) {
+        const isNeeded =
+          renewalsAttested === 'all' ||
+          (renewalsAttested === 'named' && (await namedKinds(within, agent.id)).length > 0);
+        if (isNeeded)
+          throw new GateError('attestation_evidence_stale', 'a certificate of this agent is renewed with evidence');
+        return null;
+      }
+      const row = await unusedOf(within, { nonce: evidence.nonce }, 'renewal');
+      if (row.agent_id !== agent.id) throw isUsed('the challenge is that of another agent');
+      const challenge = challengeOf(row);
+      const attested = evidence.judged(challenge);
+      await assertApproved(within, agent.id, attested.verified);
+      await use(within, row, intentId, nowMs);
+      return { ...attested, spiffe: challenge.expected.spiffeId };
     },
     attestationOf: (leaf, nowMs) =>
       asked(async () => {

@@ -5,7 +5,7 @@ import type { NewLedgerRow } from '../../contracts/ledger.js';
 import type { ActorTokenStore } from '../../domain/identity/actor-tokens.js';
 import type { BudgetStore, ToldBudget } from '../../domain/identity/budgets.js';
 import type { DecoyStore, ToldDecoy } from '../../domain/identity/decoys.js';
-import type { AttestationStore } from '../../domain/identity/attestation.js';
+import type { AttestationStore, RenewalsAttested } from '../../domain/identity/attestation.js';
 import {
   attestationRow,
   budgetRow,
@@ -117,6 +117,8 @@ export interface IdentityStoreOptions {
   readonly mostRenewals?: number;
   /** Whether an agent needs to be certified for a certificate; `off` by default. */
   readonly certification?: CertificationMode;
+  /** Which renewals need evidence of the platform; none by default. */
+  readonly renewalsAttested?: RenewalsAttested;
   /** Told what a stop could not take back, since somebody edited it in the store. */
   readonly onLeft?: (left: LeftBehind) => void;
 }
@@ -145,6 +147,7 @@ export async function openIdentityStore(
     renewalsPerHour = RENEWALS_PER_HOUR,
     mostRenewals = MOST_RENEWALS,
     certification = 'off',
+    renewalsAttested = 'none',
     onLeft = () => undefined,
   }: IdentityStoreOptions = {},
 ): Promise<IdentityStore> {
@@ -680,6 +683,7 @@ export async function openIdentityStore(
   });
   const attestations = openAttestationStore({
     db,
+    renewalsAttested,
     intact,
     fault: marks.fault,
     marked,
@@ -963,7 +967,14 @@ export async function openIdentityStore(
           await assertCertified(within, agent.id);
           await assertMayRenew(within, agent, nowMs);
           if (await isUsed(within, request)) throw new GateError('issuance_replay');
-          const intent = { ...intentOf(id, agent), authority: 'current' as const, priorSvidId, by: authority.spiffe };
+          const attested = await attestations.renewing(within, agent, authority.evidence, id, nowMs);
+          const intent = {
+            ...intentOf(id, agent),
+            authority: 'current' as const,
+            priorSvidId,
+            by: authority.spiffe,
+            ...(attested && { attested }),
+          };
           await storeIntent(within, request, intent, authority, nowMs);
           return intent;
         }

@@ -9,6 +9,7 @@ import { revocationVerifier } from '../../adapters/identity/revocation-signature
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import { issuedSvid, revocationList, spiffeBundle } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
+import type { AttestationRequest } from '../../contracts/verified-attestation.js';
 import { GateError } from '../../domain/errors.js';
 import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
@@ -30,6 +31,29 @@ import { administrators } from './administrator.js';
 const ADMIN = 'a'.repeat(10) + randomBytes(24).toString('base64url');
 const DAY_MS = 86_400_000;
 const START_MS = Math.floor(Date.now() / 1_000) * 1_000;
+
+/** Evidence in the form of the contract. */
+const SOME_EVIDENCE: AttestationRequest = {
+  contractVersion: '1.0.0',
+  requestId: '0190a5b0-0000-7000-8000-000000000000',
+  evidenceKind: 'tpm2-quote',
+  evidence: 'e30',
+  evidenceSha256: `sha256:${'a'.repeat(64)}`,
+  challenge: { nonce: 'A'.repeat(43), issuedAt: '2026-11-02T10:00:00.000Z', expiresAt: '2026-11-02T10:02:00.000Z' },
+  expected: {
+    publicKeySha256: `sha256:${'b'.repeat(64)}`,
+    svidSha256: `sha256:${'c'.repeat(64)}`,
+    spiffeId: 'spiffe://gate.local/tenant/acme/agent/bot/instance/one',
+    tenant: 'acme',
+    workload: 'bot',
+    instance: 'one',
+    platformIssuer: 'example.org',
+    trustAnchorId: `sha256:${'d'.repeat(64)}`,
+    measurementPolicyVersion: 'v1',
+    verifierPolicyVersion: 'gate-tpm2/1',
+  },
+  requestedAt: '2026-11-02T10:00:00.000Z',
+};
 
 let ca: Credential;
 beforeAll(async () => {
@@ -310,10 +334,11 @@ describe.each(STORES)('identity on %s', (kind) => {
       );
     });
 
-    it('is refused with evidence that nobody verifies', async () => {
+    it('is refused with malformed evidence, and with evidence that nobody verifies', async () => {
       const { cert_pem: pem } = await first();
       const csr = (await certificateRequest()).pem;
-      isRefused(await renew(pem, csr, { attestation: {} }), 503, 'attestation_verifier_unavailable');
+      isRefused(await renew(pem, csr, { attestation: {} }), 400, 'invalid_request');
+      isRefused(await renew(pem, csr, { attestation: SOME_EVIDENCE }), 503, 'attestation_verifier_unavailable');
     });
 
     it('is given again for the same request, to who has the certificate before, for as long as that counts', async () => {
@@ -424,7 +449,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       ['another certificate', () => ({ credential_fingerprint: 'e'.repeat(64) }), 403, 'issuance_authority_denied'],
       ['another key', () => ({ public_key_sha256: 'e'.repeat(64) }), 403, 'issuance_authority_denied'],
       ['no digest', () => ({ public_key_sha256: 'x' }), 400, 'invalid_request'],
-      ['evidence', () => ({ attestation: {} }), 503, 'attestation_verifier_unavailable'],
+      ['evidence', () => ({ attestation: SOME_EVIDENCE }), 503, 'attestation_verifier_unavailable'],
       ['a wish', () => ({ tenant: 'other' }), 400, 'invalid_request'],
     ])('is refused with %s', async (_what, over, status, code) => {
       const { cert_pem: pem } = await first();

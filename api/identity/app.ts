@@ -98,7 +98,7 @@ const BODY_LIMIT = 262_144;
 
 /** Identity: the certificates of agents, what they are verified with, and which count no more. */
 export function createIdentityService(options: IdentityServiceOptions): Service {
-  const { store, signer, administratorOf, trustDomain, clock = Date.now } = options;
+  const { store, signer, administratorOf, trustDomain, clock = Date.now, anchors = NO_ANCHORS } = options;
   const outbox = createLedgerOutbox({
     store,
     ledger: options.ledger,
@@ -124,6 +124,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
         if (signer.notAfterMs <= clock()) throw new Error('the certificate of the CA has ended');
       },
       outbox_worker: outbox.ready,
+      attestation: () => (anchors.size === 0 ? 'no verifier' : `tpm2-quote by ${anchors.size} keys`),
       ...options.readiness,
     },
     // An agent that has no certificate yet comes with a token, and whoever verifies with none of Gate's: the table of callers tells them from others.
@@ -137,17 +138,18 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   service.app.addHook('onClose', () => outbox.close());
   // Nobody waits for it: what is stored is sent, now or later.
   const tell = (): void => void outbox.flush().catch(() => undefined);
+  const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;
+  const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });
+  const attesting = createAttesting({ store, anchors, signer: options.tokenSigner, trustDomain, clock });
   svidRoutes(service.app, {
     issuing,
+    attesting,
     readRequest: readCertificateRequest,
     administratorOf,
     metrics,
     trustDomain,
     onIssued: tell,
   });
-  const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS, anchors = NO_ANCHORS } = options;
-  const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });
-  const attesting = createAttesting({ store, anchors, signer: options.tokenSigner, trustDomain, clock });
   // Its refusals are those of the contract of attestation.
   void service.app.register((scope, _options, done) => {
     attestationRoutes(scope as unknown as ServiceApp, {

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { hash, randomBytes, randomUUID, X509Certificate } from 'node:crypto';
 import { tpm2AnchorOf } from '../../adapters/identity/tpm2-anchors.js';
 import {
-  type AttestationRequest,
   attestedSvid,
   type Measurement,
   measurement,
   type OpenedChallenge,
   openedChallenge,
 } from '../../contracts/attestation.js';
-import { verifiedAttestation } from '../../contracts/verified-attestation.js';
+import { issuedSvid } from '../../contracts/identity.js';
+import { type AttestationRequest, verifiedAttestation } from '../../contracts/verified-attestation.js';
 import { fingerprintOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { TPM2_VERIFIER_POLICY, tpm2ExtraData } from '../../domain/identity/tpm2-quote.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
@@ -616,6 +616,123 @@ afterAll(() => (HAS_TPM ? tpm.stop() : undefined));
       await approve(answer);
       await identity.sql('update identity_challenges set expires_ms = expires_ms + 1000000');
       isRefused(await enrol(challenge, csr, answer), 409, 'identity_tampered');
+    });
+  });
+
+  describe('the next certificate', () => {
+    const opensFor = (pem: string, csr: string) => {
+      asAgent(pem);
+      const body = { ak_key_id: ak.name, measurement_policy_version: 'v1', csr_pem: csr };
+      return ask('POST', '/attestation/challenges', { ...nobody, body });
+    };
+    const renewal = async (pem: string) => {
+      const { pem: csr } = await certificateRequest();
+      const reply = await opensFor(pem, csr);
+      expect(reply.statusCode).toBe(201);
+      const opened = openedChallenge.parse(reply.json());
+      return { csr, opened, answer: await answerOf(opened) };
+    };
+    const renew = (pem: string, csr: string, attestation?: object, agent = 'bot') => {
+      asAgent(pem);
+      return ask('POST', '/svid', {
+        ...nobody,
+        body: { tenant: 'acme', agent_name: agent, csr_pem: csr, attestation },
+      });
+    };
+    const renewAtProxy = (pem: string, csr: string, attestation: object) => {
+      asService('proxy');
+      return ask('POST', '/svid/renew', { ...nobody, body: { ...leafOf(pem), csr_pem: csr, attestation } });
+    };
+    const names = async (id: string, kinds: readonly string[]) => {
+      asService('console');
+      const path = `/agents/${id}/attestation-kinds?tenant=acme`;
+      expect((await ask('POST', path, { as: ADMIN, body: { attestation_kinds: kinds } })).statusCode).toBe(200);
+    };
+
+    it('is bound to the evidence that comes with its request, and is given again where the answer was lost', async () => {
+      const { pem } = await identity.certified('bot');
+      const { csr, opened, answer } = await renewal(pem);
+      await approve(answer);
+      const reply = await renew(pem, csr, answer);
+      expect(reply.statusCode).toBe(200);
+      const { spiffe_id: spiffe, cert_pem: next } = issuedSvid.parse(reply.json());
+      expect(spiffe).toBe(opened.expected.spiffeId);
+      const { public_key_sha256: key } = leafOf(next);
+      expect(opened.expected.publicKeySha256).toBe(`sha256:${key}`);
+      // The challenge is used up, and its request has its certificate.
+      expect((await renew(pem, csr, answer)).json()).toEqual(reply.json());
+      isRefused(await renew(next, (await certificateRequest()).pem, answer), 401, 'attestation_challenge_invalid');
+      // What was verified was the request, as with a first certificate.
+      rejected(await runtime(next), 401, 'attestation_evidence_stale', null);
+      const again = await renewal(next);
+      expect((await renewAtProxy(next, again.csr, again.answer)).statusCode).toBe(200);
+      expect((await identity.kinds()).slice(-2)).toEqual(['identity.svid_renewed', 'identity.svid_renewed']);
+      const row = identity.told().findLast(({ event_kind: told }) => told === 'identity.svid_renewed');
+      expect(row?.policy_decision).toMatchObject({ measurement_sha256: measuredBy(again.answer) });
+    });
+
+    it('is refused with evidence that does not count, which uses nothing up', async () => {
+      const { pem } = await identity.certified('bot');
+      const { csr, opened, answer } = await renewal(pem);
+      isRefused(await renew(pem, csr, answer), 401, 'attestation_measurement_unapproved');
+      await approve(answer);
+      isRefused(await renew(pem, (await certificateRequest()).pem, answer), 401, 'attestation_challenge_invalid');
+      isRefused(await renew(pem, csr, await answerOf(opened, other)), 401, 'attestation_issuer_untrusted');
+      const expected = { ...answer.expected, svidSha256: `sha256:${'e'.repeat(64)}` };
+      isRefused(await renew(pem, csr, { ...answer, expected }), 401, 'attestation_svid_mismatch');
+      // A challenge for a certificate that there is, is none for the next one, and the other way round.
+      const ofLeaf = await answerOf(await challengeFor(pem));
+      isRefused(await renew(pem, csr, ofLeaf), 401, 'attestation_challenge_invalid');
+      rejected(await verify(answer), 401, 'attestation_challenge_invalid', answer.requestId);
+      const { pem: theirs } = await identity.certified('other-bot');
+      isRefused(await renew(theirs, csr, answer, 'other-bot'), 401, 'attestation_challenge_invalid');
+      at.now += 120_000;
+      isRefused(await renew(pem, csr, answer), 401, 'attestation_challenge_invalid');
+      at.now -= 120_000;
+      expect((await renew(pem, csr, answer)).statusCode).toBe(200);
+      isRefused(await opensFor(pem, (await certificateRequest()).pem), 401, 'attestation_svid_mismatch');
+    });
+
+    it('is verified by keys that are pinned, of which identity says how many there are', async () => {
+      const says = async () =>
+        (await identity.readyz()).json<{ details: Record<string, unknown> }>().details['attestation'];
+      expect(await says()).toBe('tpm2-quote by 2 keys');
+      at.anchors.clear();
+      expect([(await identity.readyz()).statusCode, await says()]).toEqual([200, 'no verifier']);
+      const { pem } = await identity.certified('bot');
+      isRefused(await opensFor(pem, (await certificateRequest()).pem), 503, 'attestation_verifier_unavailable');
+    });
+
+    it('needs no evidence where nothing asks for that, of an agent whose kinds are named either', async () => {
+      const { pem, id } = await identity.certified('bot');
+      await names(id, ['tpm2-quote']);
+      expect((await renew(pem, (await certificateRequest()).pem)).statusCode).toBe(200);
+    });
+
+    it.each(['named', 'all'] as const)('needs evidence where a deployment asks it of %s', async (renewalsAttested) => {
+      const { pem, id } = await identity.certified('bot');
+      await identity.opensWith({ renewalsAttested });
+      const bare = () => certificateRequest().then(({ pem: csr }) => renew(pem, csr));
+      if (renewalsAttested === 'named') await names(id, ['tpm2-quote']);
+      isRefused(await bare(), 401, 'attestation_evidence_stale');
+      // A result of this certificate is none of the next one.
+      const result = await answerOf(await challengeFor(pem));
+      await approve(result);
+      expect((await verify(result)).statusCode).toBe(200);
+      isRefused(await bare(), 401, 'attestation_evidence_stale');
+      if (renewalsAttested === 'named') {
+        await names(id, ['aws-nitro']);
+        const { csr, answer } = await renewal(pem);
+        isRefused(await renew(pem, csr, answer), 401, 'attestation_kind_not_accepted');
+        await names(id, ['tpm2-quote']);
+      }
+      const { csr, answer } = await renewal(pem);
+      expect((await renew(pem, csr, answer)).statusCode).toBe(200);
+      expect((await renew(pem, csr)).statusCode).toBe(200);
+      if (renewalsAttested === 'named') {
+        const { pem: free } = await identity.certified('free-bot');
+        expect((await renew(free, (await certificateRequest()).pem, undefined, 'free-bot')).statusCode).toBe(200);
+      }
     });
   });
 

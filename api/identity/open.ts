@@ -55,6 +55,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
       renewalsPerHour: own.renewalsPerHour,
       mostRenewals: own.mostRenewals,
       certification: own.certification,
+      renewalsAttested: own.renewalsAttested,
       onLeft: ({ tenant, agent, rows }) =>
         parts.logger.error(
           { event: 'certificates_left', tenant, agent, rows },

@@ -1,4 +1,4 @@
-import { adminFault, IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
+import { adminFault, IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS, verifierFault } from '../../config/identity.js';
 import { LEDGER } from '../ledger/service.js';
 import { declareService } from '../plugins/declaration.js';
 
@@ -9,7 +9,7 @@ export const IDENTITY = declareService({
   prefix: 'GATE_IDENTITY',
   calledBy: 'services',
   settings: { own: IDENTITY_SETTINGS, people: IDENTITY_PEOPLE_SETTINGS },
-  faults: ({ own }) => [adminFault(own)],
+  faults: ({ own }) => [adminFault(own), verifierFault(own)],
   stores: ['identity'],
   neighbours: [LEDGER],
   certifies: true,

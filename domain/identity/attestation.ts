@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import {
-  type AttestationRequest,
   CHALLENGE_LIFE_MS,
   EVIDENCE_AGE_MS,
   EVIDENCE_AHEAD_MS,
@@ -10,6 +9,7 @@ import {
 import {
   ATTESTATION_CONTRACT,
   type AttestationBindings,
+  type AttestationRequest,
   type EvidenceKind,
   evidenceKind,
   type VerifiedAttestation,
@@ -19,7 +19,14 @@ import { GateError } from '../errors.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { CertificateRequest } from './signed-once.js';
 
-/** A question that counts for one answer: about the current certificate of an agent, or before its first one. */
+/** Which renewals of certificates need evidence: none, those of agents whose kinds an administrator named, or all. */
+export const RENEWALS_ATTESTED = ['none', 'named', 'all'] as const;
+export type RenewalsAttested = (typeof RENEWALS_ATTESTED)[number];
+
+/** What a question is about: the current certificate of an agent, its next one, or its first one. */
+export type ChallengePurpose = 'runtime' | 'renewal' | 'enrollment';
+
+/** A question that counts for one answer. */
 export interface AttestationChallenge {
   readonly id: string;
   readonly agentId: string;
@@ -28,7 +35,7 @@ export interface AttestationChallenge {
   readonly expected: AttestationBindings;
   readonly openedMs: number;
   readonly expiresMs: number;
-  /** Of the request for a first certificate; `null` where there is a certificate. */
+  /** Of the request for a certificate; `null` where the question is about one that there is. */
   readonly csrSha256: string | null;
 }
 
@@ -42,6 +49,13 @@ export type ChallengeTerms = Pick<
 export interface KeptAttestation {
   readonly id: string;
   readonly verified: VerifiedAttestation;
+}
+
+/** Evidence that came with a request for the next certificate. */
+export interface RenewalEvidence {
+  readonly nonce: string;
+  /** What it says, for the challenge with this nonce. Throws why it says nothing. */
+  judged(challenge: AttestationChallenge): KeptAttestation;
 }
 
 /** The certificate of an agent that somebody saw. */
@@ -70,6 +84,13 @@ export type MeasurementApproval = Pick<
 export interface AttestationStore {
   /** A challenge for the current certificate of an agent; one that the agent has not answered counts no more. Throws `attestation_svid_mismatch`. */
   openChallenge(leaf: SeenLeaf, terms: ChallengeTerms, nowMs: number): Promise<AttestationChallenge>;
+  /** The same for the next certificate of the agent, by this request. */
+  openRenewalChallenge(
+    leaf: SeenLeaf,
+    asked: { readonly request: CertificateRequest; readonly trustDomain: string },
+    terms: ChallengeTerms,
+    nowMs: number,
+  ): Promise<AttestationChallenge>;
   /** The same for the first certificate of an agent that has none. Throws `bootstrap_not_available`. */
   openEnrollmentChallenge(
     of: { readonly agentId: string; readonly tenant: string; readonly trustDomain: string },
@@ -80,7 +101,7 @@ export interface AttestationStore {
   /** One that was not answered; throws `attestation_challenge_invalid`. */
   challenge(
     by: { readonly nonce: string } | { readonly id: string },
-    purpose: 'runtime' | 'enrollment',
+    purpose: ChallengePurpose,
   ): Promise<AttestationChallenge>;
   /**
    * Uses the challenge up and keeps the result, in one transaction. Throws why it does not count: the certificate is not the current one, the agent takes

@@ -1,6 +1,7 @@
-import { type AttestationRequest, type Measurement, RESULT_LIFE_MS } from '../../contracts/attestation.js';
+import { type Measurement, RESULT_LIFE_MS } from '../../contracts/attestation.js';
 import {
   ATTESTATION_CONTRACT,
+  type AttestationRequest,
   type EvidenceKind,
   type VerifiedAttestation,
 } from '../../contracts/verified-attestation.js';
@@ -15,6 +16,7 @@ import {
   type KeptAttestation,
   type MeasurementApproval,
   nonceDigest,
+  type RenewalEvidence,
   type SeenLeaf,
 } from './attestation.js';
 import type { RevokedBy } from './revoked-by.js';
@@ -70,10 +72,29 @@ export function createAttesting({ store, anchors, signer, trustDomain, clock }: 
     return { id: uuidV7(nowMs), verified };
   }
 
+  /** What is said of a request for a certificate, by an answer to the challenge for it. */
+  function attestedFor(
+    { csrSha256 }: CertificateRequest,
+    answer: AttestationRequest,
+    challenge: AttestationChallenge,
+  ): KeptAttestation {
+    if (challenge.csrSha256 !== csrSha256)
+      throw new GateError('attestation_challenge_invalid', 'the challenge was for another request for a certificate');
+    return attested(answer, challenge);
+  }
+
   return {
     /** A challenge for the certificate that an agent shows. */
     open: (leaf: SeenLeaf, akKeyId: string, policyVersion: string): Promise<AttestationChallenge> =>
       store.openChallenge(leaf, termsOf(akKeyId, policyVersion), clock()),
+
+    /** The same for the next certificate, whose request it binds. */
+    openRenewal: (
+      leaf: SeenLeaf,
+      request: CertificateRequest,
+      { akKeyId, policyVersion }: { readonly akKeyId: string; readonly policyVersion: string },
+    ): Promise<AttestationChallenge> =>
+      store.openRenewalChallenge(leaf, { request, trustDomain }, termsOf(akKeyId, policyVersion), clock()),
 
     /** The same for the first certificate of an agent, whose request it binds. */
     openEnrollment: (
@@ -105,9 +126,12 @@ export function createAttesting({ store, anchors, signer, trustDomain, clock }: 
     /** The evidence for a first certificate. The challenge is used up by the intent of the certificate, and not here. */
     async enrolling(challengeId: string, request: CertificateRequest, answer: AttestationRequest) {
       const challenge = await store.challenge({ id: challengeId }, 'enrollment');
-      if (challenge.csrSha256 !== request.csrSha256)
-        throw new GateError('attestation_challenge_invalid', 'the challenge was for another request for a certificate');
-      return attested(answer, challenge);
+      return attestedFor(request, answer, challenge);
+    },
+    /** The evidence for the next certificate: judged where the intent of that is stored, which uses the challenge up. */
+    renewing(request: CertificateRequest, answer: AttestationRequest): RenewalEvidence {
+      if (anchors.size === 0) throw new GateError('attestation_verifier_unavailable');
+      return { nonce: answer.challenge.nonce, judged: (challenge) => attestedFor(request, answer, challenge) };
     },
 
     current: (leaf: SeenLeaf): Promise<VerifiedAttestation> => store.attestationOf(leaf, clock()),

@@ -1,4 +1,4 @@
-import type { KeptAttestation, SeenLeaf } from './attestation.js';
+import type { KeptAttestation, RenewalEvidence, SeenLeaf } from './attestation.js';
 import { type CertificateRequest, type SignedSvid, signedOnce, type Svid, type SvidSigner } from './signed-once.js';
 import { agentSpiffe } from './spiffe.js';
 import { uuidV7 } from './uuid-v7.js';
@@ -10,7 +10,7 @@ export type IssuanceAuthority =
   /** Evidence of the platform of an agent, for a challenge that a person had opened before its first certificate. */
   | { readonly kind: 'quote'; readonly challengeId: string; readonly attested: KeptAttestation }
   /** The certificate of an agent, which it showed to ask for the next one of its own. */
-  | (SeenLeaf & { readonly kind: 'leaf' });
+  | (SeenLeaf & { readonly kind: 'leaf'; readonly evidence?: RenewalEvidence });
 
 /** An intent: stored before anything is signed, and closed in the transaction that stores the certificate. */
 export interface Intent {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateKeyPairSync, hash, randomBytes, randomUUID, sign } from 'node:crypto';
-import { type AttestationRequest } from '../../contracts/attestation.js';
-import { ATTESTATION_CONTRACT } from '../../contracts/verified-attestation.js';
+import { ATTESTATION_CONTRACT, type AttestationRequest } from '../../contracts/verified-attestation.js';
 import { needs } from '../../test/support/needs.js';
 import { HAS_TPM, PCRS, startTpm, type TestAk, type TestTpm } from '../../test/support/tpm.js';
 import { GateError } from '../errors.js';

@@ -1,7 +1,6 @@
 import { createHash, hash, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
-import type { AttestationRequest } from '../../contracts/attestation.js';
-import type { AttestationBindings } from '../../contracts/verified-attestation.js';
+import type { AttestationBindings, AttestationRequest } from '../../contracts/verified-attestation.js';
 import { GateError } from '../errors.js';
 import { parseStrictJson } from '../mcp/strict-json.js';
 

@@ -73,6 +73,8 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
   let ca: Credential;
   let place: TestLedgerPlace;
   let store: IdentityStore;
+  /** With the options of one test. */
+  let opened: IdentityStore | null = null;
   let service: Service;
   let told: NewLedgerRow[];
   const at = {
@@ -95,7 +97,7 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
   const serve = (operators = 2, signIn?: string, adminTenant = 'acme'): void => {
     tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
     service = identityOver(ca, {
-      store: new Proxy(store, {
+      store: new Proxy(opened ?? store, {
         get: (kept, name, self) => Reflect.get(at.actorTokens, name) ?? Reflect.get(kept, name, self),
       }),
       peers: {
@@ -157,7 +159,11 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
     await store.bundleSequence('first');
     serve();
   });
-  afterEach(() => service.close());
+  afterEach(async () => {
+    await service.close();
+    await opened?.close();
+    opened = null;
+  });
 
   const asks = serviceAsker(() => service);
   const ask = (method: 'DELETE' | 'GET' | 'POST', url: string, { as = DEV, ...more }: Asked = {}) =>
@@ -170,6 +176,8 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
 
   return {
     at,
+    /** What identity says of itself. */
+    readyz: () => service.health.inject('/readyz'),
     /** The rows that the ledger was given. */
     told: (): readonly NewLedgerRow[] => told,
     sql: (...query: Parameters<TestLedgerPlace['sql']>) => place.sql(...query),
@@ -189,6 +197,12 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
     signer: () => tokenSigner,
     /** The store itself. */
     store: () => store,
+    /** The same identity with other options, for the test that asks. */
+    async opensWith(others: IdentityStoreOptions): Promise<void> {
+      await service.close();
+      opened = await openIdentityStore(place.target, place.keys, { mostListed: 3, ...options, ...others });
+      serve();
+    },
     /** The same store as another process opens it. */
     opensAgain: () => openIdentityStore(place.target, place.keys),
     /** Somebody whom the console vouches for. */

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import {
   attestationChallengeRequest,
   attestationReason,
-  attestationRequest,
   attestedEnrollment,
   attestedSvid,
   enrollmentChallengeRequest,
@@ -15,7 +14,11 @@ import {
   rejectedAttestation,
   runtimeAttestationRequest,
 } from '../../../contracts/attestation.js';
-import { ATTESTATION_CONTRACT, verifiedAttestation } from '../../../contracts/verified-attestation.js';
+import {
+  ATTESTATION_CONTRACT,
+  attestationRequest,
+  verifiedAttestation,
+} from '../../../contracts/verified-attestation.js';
 import { errorEnvelope } from '../../../contracts/error-envelope.js';
 import { SVID_TTL_SECONDS } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
@@ -67,8 +70,12 @@ export function attestationRoutes(app: ServiceApp, parts: AttestationRouteParts)
       const leaf = leafOf(request.caller);
       if (!leaf) throw new GateError('capability_denied', 'a challenge is for the certificate of the agent that asks');
       taken(`${leaf.tenant}/${leaf.agent}`);
-      const { ak_key_id: akKeyId, measurement_policy_version: version } = request.body;
-      return reply.code(201).send(challengeAnswer(await attesting.open(leaf, akKeyId, version)));
+      const { ak_key_id: akKeyId, measurement_policy_version: policyVersion, csr_pem: pem } = request.body;
+      const challenge =
+        pem === undefined
+          ? await attesting.open(leaf, akKeyId, policyVersion)
+          : await attesting.openRenewal(leaf, await readRequest(pem), { akKeyId, policyVersion });
+      return reply.code(201).send(challengeAnswer(challenge));
     },
   );
   app.post(

@@ -8,8 +8,10 @@ import {
   svidRenewRequest,
   svidRequest,
 } from '../../../contracts/identity.js';
+import type { AttestationRequest } from '../../../contracts/verified-attestation.js';
 import { GateError } from '../../../domain/errors.js';
 import { isReservedPrincipal } from '../../../domain/evidence/own-principals.js';
+import type { Attesting } from '../../../domain/identity/attesting.js';
 import type { IssuanceAuthority, Issuing } from '../../../domain/identity/issuing.js';
 import type { CertificateRequest } from '../../../domain/identity/signed-once.js';
 import { parseSpiffe } from '../../../domain/identity/spiffe.js';
@@ -21,6 +23,7 @@ import { countingRefusals, svidAnswer } from './issued.js';
 
 export interface SvidParts {
   readonly issuing: Issuing;
+  readonly attesting: Pick<Attesting, 'renewing'>;
   readonly readRequest: (pem: string) => Promise<CertificateRequest>;
   readonly administratorOf: AdministratorOf;
   readonly metrics: IdentityMetrics;
@@ -31,16 +34,22 @@ export interface SvidParts {
 
 /** First certificates by a one-use token, and the next ones by the current certificate (docs/architecture/identity.md). */
 export function svidRoutes(app: ServiceApp, parts: SvidParts): void {
-  const { issuing, readRequest, administratorOf, metrics, trustDomain, onIssued } = parts;
+  const { issuing, attesting, readRequest, administratorOf, metrics, trustDomain, onIssued } = parts;
 
   const issue = (
     authority: IssuanceAuthority,
-    asked: { readonly csr_pem: string; readonly ttl_seconds: number },
+    asked: {
+      readonly csr_pem: string;
+      readonly ttl_seconds: number;
+      readonly attestation?: AttestationRequest | undefined;
+    },
   ): Promise<z.infer<typeof issuedSvid>> =>
     countingRefusals(metrics, async () => {
       await issuing.assertKnown(authority);
       if (asked.ttl_seconds > SVID_TTL_SECONDS.max) throw new GateError('ttl_seconds_too_large');
-      const svid = await issuing.issue(await readRequest(asked.csr_pem), authority, asked.ttl_seconds);
+      const request = await readRequest(asked.csr_pem);
+      const evidence = asked.attestation && attesting.renewing(request, asked.attestation);
+      const svid = await issuing.issue(request, { ...authority, ...(evidence && { evidence }) }, asked.ttl_seconds);
       onIssued();
       metrics.issued(authority.kind);
       return svidAnswer(svid, issuing.caPem);
@@ -78,15 +87,13 @@ export function svidRoutes(app: ServiceApp, parts: SvidParts): void {
   );
 
   app.post('/svid', { schema: { body: svidRequest, response: { 200: issuedSvid } } }, (request) => {
-    const { tenant, agent_name: agent, attestation } = request.body;
-    if (attestation !== undefined) throw new GateError('attestation_verifier_unavailable');
+    const { tenant, agent_name: agent } = request.body;
     return issue({ kind: 'leaf', ...itself(request.caller, tenant, agent) }, request.body);
   });
 
   // Where the proxy saw the agent's connection. It names no other agent than that certificate does.
   app.post('/svid/renew', { schema: { body: svidRenewRequest, response: { 200: issuedSvid } } }, (request) => {
-    const { agent_spiffe: spiffe, credential_fingerprint: fingerprint, public_key_sha256, attestation } = request.body;
-    if (attestation !== undefined) throw new GateError('attestation_verifier_unavailable');
+    const { agent_spiffe: spiffe, credential_fingerprint: fingerprint, public_key_sha256 } = request.body;
     const identity = parseSpiffe(spiffe, trustDomain);
     if (identity?.kind !== 'agent') throw new GateError('issuance_authority_denied', 'this is no agent of this domain');
     const { tenant, agent } = identity;
