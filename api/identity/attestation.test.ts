@@ -17,7 +17,7 @@ import { ADMIN, DEV, identityWithPeople, OTHERS } from '../../test/support/ident
 import { serviceCaller } from '../../test/support/identity-service.js';
 import { STORES } from '../../test/support/ledger.js';
 import { needs } from '../../test/support/needs.js';
-import { HAS_TPM, startTpm, type TestAk, type TestTpm } from '../../test/support/tpm.js';
+import { attestationAnswer, HAS_TPM, measuredBy, startTpm, type TestAk, type TestTpm } from '../../test/support/tpm.js';
 
 let tpm: TestTpm;
 let ak: TestAk;
@@ -75,17 +75,9 @@ afterAll(() => (HAS_TPM ? tpm.stop() : undefined));
     return { ...request, evidence: bytes.toString('base64url'), evidenceSha256: `sha256:${hash('sha256', bytes)}` };
   };
   /** As an agent answers with its TPM. */
-  const answerOf = async (opened: OpenedChallenge, key = ak): Promise<AttestationRequest> => {
-    const request = requestOf(opened);
-    return withEvidence(request, await tpm.quote(key, tpm2ExtraData(request)));
-  };
+  const answerOf = (opened: OpenedChallenge, key = ak): Promise<AttestationRequest> =>
+    attestationAnswer(tpm, key, opened);
   const verify = (body: object) => ask('POST', '/attestation/verify', { ...nobody, body });
-  const measuredBy = (answer: AttestationRequest): string => {
-    const { pcrValues } = JSON.parse(Buffer.from(answer.evidence, 'base64url').toString()) as {
-      pcrValues: Record<string, string>;
-    };
-    return `sha256:${hash('sha256', Buffer.from(Object.values(pcrValues).join(''), 'hex'))}`;
-  };
   const approvalOf = (answer: AttestationRequest, over: object = {}) => ({
     tenant: 'acme',
     workload: answer.expected.workload,

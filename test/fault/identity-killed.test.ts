@@ -8,7 +8,9 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createMtlsFetch } from '../../activities/clients/mtls-fetch.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
+import { type OpenedChallenge, openedChallenge } from '../../contracts/attestation.js';
 import { issuedSvid } from '../../contracts/identity.js';
+import type { AttestationRequest } from '../../contracts/verified-attestation.js';
 import {
   DEVELOPMENT_TENANT,
   type DevelopmentSecrets,
@@ -16,12 +18,16 @@ import {
   issueBootstraps,
 } from '../../stack/certificates/dev-pki.js';
 import { ensureTestPki, type TestPki } from '../support/service-certificates.js';
+import { TPM2_VERIFIER_POLICY } from '../../domain/identity/tpm2-quote.js';
+import { withdrawDueMs } from '../../domain/identity/key-rotation.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { madeEnvironment } from '../../stack/certificates/made-secrets.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { certificateRequest } from '../support/certificate-request.js';
 import { endsWithThisProcess } from '../support/ends-with-this-process.js';
 import { seededRandom } from '../support/random.js';
+import { attestationAnswer, HAS_TPM, measuredBy, startTpm, type TestAk, type TestTpm } from '../support/tpm.js';
+import { needs } from '../support/needs.js';
 import { startTokenProvider, type TokenProvider } from '../support/token-provider.js';
 import { eventually } from '../support/waiting.js';
 
@@ -36,6 +42,8 @@ let folder: string;
 let pki: TestPki;
 let secrets: DevelopmentSecrets;
 let issuer: TokenProvider;
+let tpm: TestTpm | undefined;
+let ak: TestAk;
 let port: number;
 let child: ChildProcess;
 let fetch: ReturnType<typeof createMtlsFetch>;
@@ -58,16 +66,21 @@ const asked = async (
   return { status: reply.status, body: JSON.parse(await reply.text()) as Record<string, unknown> };
 };
 
-async function start(): Promise<void> {
+async function start(aheadMs = 0): Promise<void> {
   child = spawn(process.execPath, [join(PROJECT_ROOT, 'bin', 'gate.mjs'), 'serve', 'identity'], {
     stdio: 'ignore',
     env: {
       ...process.env,
       ...madeEnvironment({ ...secrets, ...pki }),
       GATE_STATE_DIR: folder,
+      ...(aheadMs > 0 && {
+        NODE_OPTIONS: `--import=${join(PROJECT_ROOT, 'test', 'support', 'clock-ahead.mjs')}`,
+        GATE_TEST_CLOCK_AHEAD_MS: String(aheadMs),
+      }),
       GATE_DEPLOYMENT_TENANT: DEVELOPMENT_TENANT,
       GATE_IDENTITY_OIDC_ISSUERS_FILE: join(folder, 'issuers.json'),
       GATE_IDENTITY_KEY_ANNOUNCE_SECS: '2',
+      ...(tpm && { GATE_IDENTITY_TPM2_ANCHORS_FILE: join(folder, 'anchors.json') }),
       GATE_IDENTITY_PORT: String(port),
       GATE_IDENTITY_HEALTH_PORT: '0',
       GATE_TLS_CA_FILE: pki.caFile,
@@ -98,6 +111,11 @@ beforeAll(async () => {
   issuer = await startTokenProvider({ resource: 'https://gate.example/mcp', clients: [] });
   const people = { tenant: DEVELOPMENT_TENANT, name: 'corp', issuer: issuer.issuer, audience: 'delegations' };
   writeFileSync(join(folder, 'issuers.json'), JSON.stringify({ issuers: [people] }));
+  if (HAS_TPM) {
+    tpm = await startTpm();
+    ak = await tpm.ak('first');
+    writeFileSync(join(folder, 'anchors.json'), JSON.stringify({ anchors: [ak.anchor] }));
+  }
   const { cert, key } = pki.services.console;
   fetch = createMtlsFetch({
     ca: pki.ca,
@@ -112,6 +130,7 @@ afterAll(async () => {
   await fetch.close();
   await kill();
   await issuer.close();
+  await tpm?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -246,6 +265,147 @@ describe('identity, killed while it issues', () => {
     },
     ROUNDS * START_LIMIT_MS,
   );
+
+  (HAS_TPM ? describe : describe.skip)(`by quotes${needs('swtpm', HAS_TPM)}`, () => {
+    it(
+      'gives each quote of a TPM one certificate or none, whether it is killed among challenges, quotes or certificates',
+      async () => {
+        const random = seededRandom('identity is killed among quotes');
+        const tenant = DEVELOPMENT_TENANT;
+        const admin = secrets.identityAdminToken;
+        const killedAmong = async <Value>(requests: readonly (() => Promise<Value>)[]): Promise<(Value | null)[]> => {
+          let answers = 0;
+          const asked = requests.map((request) =>
+            request().then(
+              (answer) => {
+                answers += 1;
+                return answer;
+              },
+              () => null,
+            ),
+          );
+          const enough = Math.floor(random.next() * (requests.length - 1));
+          await eventually('some are answered', () => answers >= enough);
+          await kill();
+          const heard = await Promise.all(asked);
+          await start();
+          return heard;
+        };
+        for (let round = 0; round < ROUNDS; round += 1) {
+          const machines = await Promise.all(
+            Array.from({ length: AGENTS }, async (_, at) => {
+              const agent = await ask('POST', '/agents', { tenant, agent_name: `measured-${round}-${at}` }, admin);
+              return {
+                id: String(agent.body['id']),
+                name: `measured-${round}-${at}`,
+                csr: (await certificateRequest()).pem,
+              };
+            }),
+          );
+          const open = ({ id, csr }: (typeof machines)[number]) =>
+            ask(
+              'POST',
+              `/agents/${id}/tpm2-enrollment-challenges?tenant=${tenant}`,
+              { csr_pem: csr, ak_key_id: ak.name, measurement_policy_version: 'v1' },
+              admin,
+            );
+          const challenges: Answer[] = [];
+          for (const [at, heard] of (await killedAmong(machines.map((machine) => () => open(machine)))).entries()) {
+            // One that nobody heard of is asked for anew.
+            challenges.push(heard ?? (await open(machines[at] as (typeof machines)[number])));
+          }
+          interface Proof {
+            readonly machine: (typeof machines)[number];
+            readonly challenge: OpenedChallenge;
+            readonly attestation: AttestationRequest;
+          }
+          const proofs: Proof[] = [];
+          for (const [at, { status, body }] of challenges.entries()) {
+            expect(status).toBe(201);
+            const machine = machines[at] as (typeof machines)[number];
+            const challenge = openedChallenge.parse(body);
+            const attestation = await attestationAnswer(tpm as TestTpm, ak, challenge);
+            const { platformIssuer, trustAnchorId, workload } = challenge.expected;
+            const approved = await ask(
+              'POST',
+              '/attestation/measurements',
+              {
+                tenant,
+                workload,
+                evidence_kind: 'tpm2-quote',
+                measurement_sha256: measuredBy(attestation),
+                platform_issuer: platformIssuer,
+                trust_anchor_id: trustAnchorId,
+                measurement_policy_version: 'v1',
+                verifier_policy_version: TPM2_VERIFIER_POLICY,
+                reason: 'the image of the test',
+              },
+              admin,
+            );
+            expect(approved.status).toBe(201);
+            proofs.push({ machine, challenge, attestation });
+          }
+          // Between the quote and its answer.
+          await kill();
+          await start();
+          const redeem = ({ machine: { csr }, challenge, attestation }: Proof) =>
+            ask('POST', `/tpm2-enrollment/${challenge.challenge_id}/svid`, { csr_pem: csr, attestation });
+          const heard = await killedAmong(proofs.map((proof) => () => redeem(proof)));
+          const database = new DatabaseSync(join(folder, 'data', 'identity.db'), { readOnly: true });
+          const svids = (name: string) =>
+            database.prepare('select id, cert_pem from identity_svids where agent_name = ?').all(name) as {
+              id: string;
+              cert_pem: string;
+            }[];
+          for (const [at, proof] of proofs.entries()) {
+            const before = heard[at] ?? null;
+            const { name, id } = proof.machine;
+            const stored = svids(name);
+            expect(stored.length).toBeLessThanOrEqual(1);
+            // Whoever heard of a certificate has the one that is stored.
+            if (before)
+              expect([before.status, [before.body['cert_pem']]]).toEqual([200, stored.map((one) => one.cert_pem)]);
+            const again = await redeem(proof);
+            const known = database
+              .prepare('select svid_bootstrap_state as state from identity_agents where id = ?')
+              .get(id) as { state: string };
+            if (stored.length === 1) {
+              expect([again.status, known.state]).toEqual([401, 'retired']);
+              expect((await open(proof.machine)).body['error']).toBe('bootstrap_not_available');
+            } else if (again.status !== 200) {
+              // What it was killed over is signed for nobody: another request has another challenge.
+              expect([again.body['error'], known.state]).toEqual([
+                expect.stringMatching(/^(?:attestation_challenge_invalid|issuance_replay)$/),
+                'available',
+              ]);
+              const { pem: csr } = await certificateRequest();
+              const machine = { ...proof.machine, csr };
+              const challenge = openedChallenge.parse((await open(machine)).body);
+              const attestation = await attestationAnswer(tpm as TestTpm, ak, challenge);
+              expect((await redeem({ machine, challenge, attestation })).status).toBe(200);
+            }
+            const certificates = svids(name);
+            expect(certificates).toHaveLength(1);
+            const rows = database.prepare('select content from identity_outbox').all() as { content: string }[];
+            const told = rows
+              .map(
+                ({ content }) => JSON.parse(content) as { event_kind: string; policy_decision: Record<string, string> },
+              )
+              .filter(
+                ({ event_kind: kind, policy_decision: { svid_id: of } }) =>
+                  kind === 'identity.svid_issued' && of === certificates[0]?.id,
+              );
+            // One row, which names the evidence.
+            expect(told.map(({ policy_decision: said }) => said['measurement_sha256'])).toEqual([
+              measuredBy(proof.attestation),
+            ]);
+          }
+          database.close();
+        }
+      },
+      ROUNDS * START_LIMIT_MS,
+    );
+  });
 
   it(
     'gives a grant only with its row, and closes what it was about to sign',
@@ -485,14 +645,30 @@ describe('identity, killed while it issues', () => {
         expect.objectContaining({ id, state: 'signing' }),
       ]);
       expect(await published()).toEqual([before, id]);
+      // Withdrawn, once nothing counts any more that it signed: before, while or after that is stored.
+      const laterMs = withdrawDueMs('tokens', Date.now(), null) - Date.now();
+      for (let times = 0; times < 2; times += 1) {
+        await kill();
+        await start(laterMs);
+      }
+      await eventually('the one before is withdrawn', async () => (await published()).length === 1);
+      await kill();
+      await start(laterMs);
+      expect([await published(), (await keys()).map(({ id: of, state }) => [of, state])]).toEqual([
+        [id],
+        [
+          [before, 'withdrawn'],
+          [id, 'signing'],
+        ],
+      ]);
       const database = new DatabaseSync(join(folder, 'data', 'identity.db'), { readOnly: true });
       const rows = database.prepare('select content from identity_outbox').all() as { content: string }[];
       database.close();
       const told = rows
         .map(({ content }) => (JSON.parse(content) as { event_kind: string }).event_kind)
         .filter((kind) => kind.startsWith('identity.key_'));
-      expect(told).toEqual(['identity.key_announced', 'identity.key_signs']);
+      expect(told).toEqual(['identity.key_announced', 'identity.key_signs', 'identity.key_withdrawn']);
     },
-    6 * START_LIMIT_MS,
+    9 * START_LIMIT_MS,
   );
 });

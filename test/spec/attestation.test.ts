@@ -1,18 +1,16 @@
-import { hash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openedChallenge } from '../../contracts/attestation.js';
-import type { AttestationRequest } from '../../contracts/verified-attestation.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { enrollment, issuedSvid } from '../../contracts/identity.js';
-import { TPM2_VERIFIER_POLICY, tpm2ExtraData } from '../../domain/identity/tpm2-quote.js';
+import { TPM2_VERIFIER_POLICY } from '../../domain/identity/tpm2-quote.js';
 import { createHttp, type Http } from '../support/agent.js';
 import { certificateRequest } from '../support/certificate-request.js';
 import { needs } from '../support/needs.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
-import { HAS_TPM, startTpm, type TestAk, type TestTpm } from '../support/tpm.js';
+import { attestationAnswer, HAS_TPM, measuredBy, startTpm, type TestAk, type TestTpm } from '../support/tpm.js';
 
 const NAME = 'attested-bot';
 const WIRE = ['wire_transfer', { amount: 10, to: 'acct-1' }] as const;
@@ -83,28 +81,13 @@ const WIRE = ['wire_transfer', { amount: 10, to: 'acct-1' }] as const;
           })
         ).body,
       );
-      const { expected, challenge } = opened;
-      const bound = {
-        contractVersion: '1.0.0',
-        requestId: opened.request_id,
-        challenge,
-        expected,
-        requestedAt: opened.requested_at,
-      };
-      const quote = await tpm.quote(ak, tpm2ExtraData(bound));
-      const bytes = Buffer.from(JSON.stringify(quote));
-      const request: AttestationRequest = {
-        ...bound,
-        evidenceKind: 'tpm2-quote',
-        evidence: bytes.toString('base64url'),
-        evidenceSha256: `sha256:${hash('sha256', bytes)}`,
-      };
-      const values = Buffer.from(Object.values(quote['pcrValues'] as object).join(''), 'hex');
+      const request = await attestationAnswer(tpm, ak, opened);
+      const { expected } = opened;
       await manage('/attestation/measurements', {
         tenant: 'acme',
         workload: NAME,
         evidence_kind: 'tpm2-quote',
-        measurement_sha256: `sha256:${hash('sha256', values)}`,
+        measurement_sha256: measuredBy(request),
         platform_issuer: expected.platformIssuer,
         trust_anchor_id: expected.trustAnchorId,
         measurement_policy_version: 'v1',

@@ -31,7 +31,7 @@ export async function ensureTestPki(options: DevPkiOptions): Promise<TestPki> {
   return { ...pki, services };
 }
 
-/** A certificate of a day for a service, by the CA of a state folder. */
+/** A certificate of two days for a service, by the CA of a state folder. */
 export async function serviceCertificate(stateDir: string, name: string, trustDomain = 'gate.local'): Promise<DevLeaf> {
   const read = (file: string) => readFileSync(join(stateDir, file), 'utf8');
   const ca = read('pki/ca/ca.crt');
@@ -45,7 +45,7 @@ export async function serviceCertificate(stateDir: string, name: string, trustDo
       hosts: ['localhost', '127.0.0.1', '::1'],
       usages: ['server', 'client'],
       notBefore: new Date(Date.now() - 86_400_000),
-      notAfter: new Date(Date.now() + 86_400_000),
+      notAfter: new Date(Date.now() + 2 * 86_400_000),
     },
   );
   const folder = join(stateDir, 'of-tests');

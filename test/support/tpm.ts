@@ -5,6 +5,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { OpenedChallenge } from '../../contracts/attestation.js';
+import type { AttestationRequest } from '../../contracts/verified-attestation.js';
+import { tpm2ExtraData } from '../../domain/identity/tpm2-quote.js';
 import { eventually } from './waiting.js';
 
 const run = promisify(execFile);
@@ -161,4 +164,29 @@ export async function startTpm(): Promise<TestTpm> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** As the agent of a machine with this TPM answers a challenge. */
+export async function attestationAnswer(
+  tpm: TestTpm,
+  ak: TestAk,
+  opened: OpenedChallenge,
+): Promise<AttestationRequest> {
+  const bound = {
+    contractVersion: '1.0.0',
+    requestId: opened.request_id,
+    evidenceKind: 'tpm2-quote',
+    challenge: opened.challenge,
+    expected: opened.expected,
+    requestedAt: opened.requested_at,
+  };
+  const bytes = Buffer.from(JSON.stringify(await tpm.quote(ak, tpm2ExtraData(bound))));
+  return { ...bound, evidence: bytes.toString('base64url'), evidenceSha256: `sha256:${hash('sha256', bytes)}` };
+}
+/** What the registers of an answer measure together. */
+export function measuredBy({ evidence }: Pick<AttestationRequest, 'evidence'>): string {
+  const { pcrValues } = JSON.parse(Buffer.from(evidence, 'base64url').toString()) as {
+    pcrValues: Record<string, string>;
+  };
+  return `sha256:${hash('sha256', Buffer.from(Object.values(pcrValues).join(''), 'hex'))}`;
 }
