@@ -16,8 +16,9 @@ describe('identity without a verifier of attestation', () => {
     ['a proxy that judges by it', { proxyAttestation: 'required' }, 'GATE_PROXY_ATTESTATION is required'],
   ])('does not start where evidence is asked for by %s', (_what, over, named) => {
     expect(verifierFault(asked(over))).toBe(
-      `GATE_IDENTITY_TPM2_ANCHORS_FILE: must name the keys that evidence is verified by, since ${named}`,
+      `GATE_IDENTITY_TPM2_ANCHORS_FILE: must name the keys that evidence is verified by, or GATE_IDENTITY_K8S_CLUSTERS_FILE the clusters, since ${named}`,
     );
     expect(verifierFault(asked({ ...over, tpm2AnchorsFile: 'anchors.json' }))).toBeNull();
+    expect(verifierFault(asked({ ...over, k8sClustersFile: 'clusters.json' }))).toBeNull();
   });
 });

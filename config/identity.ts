@@ -53,6 +53,11 @@ export const IDENTITY_SETTINGS = {
     z.string().min(1).optional(),
     'The keys of TPMs whose quotes are evidence, each with its issuer, its name and its registers (JSON, read at the start). Without it no evidence is verified.',
   ),
+  k8sClustersFile: setting(
+    'GATE_IDENTITY_K8S_CLUSTERS_FILE',
+    z.string().min(1).optional(),
+    'The clusters of Kubernetes whose tokens of pods are evidence, each with its issuer and the keys that sign them (JSON, read at the start). Without it no token of a pod is evidence.',
+  ),
   renewalsAttested: setting(
     'GATE_IDENTITY_RENEWALS_ATTESTED',
     z.enum(RENEWALS_ATTESTED).default('none'),
@@ -153,15 +158,16 @@ export const adminFault = ({ adminToken, deploymentTenant }: Config<typeof IDENT
 /** What asks for evidence would have it refused, each time, where nobody verifies it. */
 export function verifierFault({
   tpm2AnchorsFile,
+  k8sClustersFile,
   renewalsAttested,
   proxyAttestation,
 }: Config<typeof IDENTITY_SETTINGS>): string | null {
-  if (tpm2AnchorsFile !== undefined) return null;
+  if (tpm2AnchorsFile !== undefined || k8sClustersFile !== undefined) return null;
   const asking =
     renewalsAttested !== 'none'
       ? `GATE_IDENTITY_RENEWALS_ATTESTED is ${renewalsAttested}`
       : proxyAttestation === 'required' && 'GATE_PROXY_ATTESTATION is required';
   return asking
-    ? `GATE_IDENTITY_TPM2_ANCHORS_FILE: must name the keys that evidence is verified by, since ${asking}`
+    ? `GATE_IDENTITY_TPM2_ANCHORS_FILE: must name the keys that evidence is verified by, or GATE_IDENTITY_K8S_CLUSTERS_FILE the clusters, since ${asking}`
     : null;
 }

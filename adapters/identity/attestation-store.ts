@@ -326,7 +326,7 @@ export function openAttestationStore(parts: AttestationParts): Attestations {
       const row = await unusedOf(within, { nonce: evidence.nonce }, 'renewal');
       if (row.agent_id !== agent.id) throw isUsed('the challenge is that of another agent');
       const challenge = challengeOf(row);
-      const attested = evidence.judged(challenge);
+      const attested = await evidence.judged(challenge);
       await assertApproved(within, agent.id, attested.verified);
       await use(within, row, intentId, nowMs);
       return { ...attested, spiffe: challenge.expected.spiffeId };

@@ -13,7 +13,7 @@ import { isReservedPrincipal } from '../../domain/evidence/own-principals.js';
 import { createActorTokens, NO_PEERS, type Peers } from '../../domain/identity/actor-tokens.js';
 import { createDecoyContainment } from '../../domain/identity/decoy-containment.js';
 import { createAttesting } from '../../domain/identity/attesting.js';
-import type { Tpm2Anchor } from '../../domain/identity/tpm2-quote.js';
+import type { EvidenceVerifier } from '../../domain/identity/evidence.js';
 import { createGranting, type VerifyDelegator } from '../../domain/identity/granting.js';
 import { createGrantSweep } from '../../domain/identity/grant-sweep.js';
 import { createIssuing } from '../../domain/identity/issuing.js';
@@ -61,8 +61,8 @@ export interface IdentityServiceOptions {
   readonly keys?: KeyRouteParts['keys'];
   /** Signs grants, with one of those keys. */
   readonly tokenSigner: Signer;
-  /** The keys of TPMs whose quotes are evidence; none by default. */
-  readonly anchors?: ReadonlyMap<string, Tpm2Anchor>;
+  /** Of evidence of attestation; none: none is verified. */
+  readonly verifiers?: readonly EvidenceVerifier[];
   /** Says who delegates. */
   readonly verifyDelegator: VerifyDelegator;
   /** Other Gates; there is none by default. */
@@ -90,7 +90,11 @@ export interface IdentityServiceOptions {
 }
 
 const REVOCATION_LIFE_MS = 300_000;
-const NO_ANCHORS: ReadonlyMap<string, Tpm2Anchor> = new Map();
+const verifiersSay = (verifiers: readonly EvidenceVerifier[]): string =>
+  verifiers
+    .filter(({ anchors }) => anchors.size > 0)
+    .map(({ kind, anchors }) => `${kind} by ${anchors.size} anchors`)
+    .join(', ') || 'no verifier';
 const FORCE_HIL_MS = 1_800_000;
 
 /** A body holds one request for a certificate and little else. */
@@ -98,7 +102,7 @@ const BODY_LIMIT = 262_144;
 
 /** Identity: the certificates of agents, what they are verified with, and which count no more. */
 export function createIdentityService(options: IdentityServiceOptions): Service {
-  const { store, signer, administratorOf, trustDomain, clock = Date.now, anchors = NO_ANCHORS } = options;
+  const { store, signer, administratorOf, trustDomain, clock = Date.now, verifiers = [] } = options;
   const outbox = createLedgerOutbox({
     store,
     ledger: options.ledger,
@@ -124,7 +128,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
         if (signer.notAfterMs <= clock()) throw new Error('the certificate of the CA has ended');
       },
       outbox_worker: outbox.ready,
-      attestation: () => (anchors.size === 0 ? 'no verifier' : `tpm2-quote by ${anchors.size} keys`),
+      attestation: () => verifiersSay(verifiers),
       ...options.readiness,
     },
     // An agent that has no certificate yet comes with a token, and whoever verifies with none of Gate's: the table of callers tells them from others.
@@ -140,7 +144,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   const tell = (): void => void outbox.flush().catch(() => undefined);
   const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;
   const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });
-  const attesting = createAttesting({ store, anchors, signer: options.tokenSigner, trustDomain, clock });
+  const attesting = createAttesting({ store, verifiers, signer: options.tokenSigner, trustDomain, clock });
   svidRoutes(service.app, {
     issuing,
     attesting,

@@ -688,7 +688,7 @@ afterAll(() => (HAS_TPM ? tpm.stop() : undefined));
     it('is verified by keys that are pinned, of which identity says how many there are', async () => {
       const says = async () =>
         (await identity.readyz()).json<{ details: Record<string, unknown> }>().details['attestation'];
-      expect(await says()).toBe('tpm2-quote by 2 keys');
+      expect(await says()).toBe('tpm2-quote by 2 anchors');
       at.anchors.clear();
       expect([(await identity.readyz()).statusCode, await says()]).toEqual([200, 'no verifier']);
       const { pem } = await identity.certified('bot');

@@ -7,6 +7,7 @@ import { openKey } from '../../adapters/identity/sealed-key.js';
 import { readDelegatingIssuers } from '../../adapters/identity/delegating-issuers.js';
 import { openIdTokens } from '../../adapters/identity/id-tokens.js';
 import { readPinnedWorkloads } from '../../adapters/identity/pinned-workloads.js';
+import { k8sVerifier, readK8sClusters } from '../../adapters/identity/k8s-tokens.js';
 import { readTpm2Anchors } from '../../adapters/identity/tpm2-anchors.js';
 import type { Config } from '../../config/env.js';
 import type { IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
@@ -16,6 +17,7 @@ import { isKeyReference } from '../../domain/identity/key-reference.js';
 import { createKnownPeers } from '../../domain/identity/peer-bundles.js';
 import { createRepeated } from '../../domain/repeated.js';
 import { fingerprintOf, hostsOf } from '../../domain/identity/spiffe.js';
+import { tpm2Verifier } from '../../domain/identity/tpm2-quote.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
@@ -43,10 +45,16 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
     ),
   );
   parts.onStop('connections', 'the keys of issuers', () => idTokens.close());
-  const { tpm2AnchorsFile } = own;
+  const { tpm2AnchorsFile, k8sClustersFile } = own;
   const anchors = await needed(
     'GATE_IDENTITY_TPM2_ANCHORS_FILE',
-    tpm2AnchorsFile === undefined ? Promise.resolve(undefined) : readTpm2Anchors(tpm2AnchorsFile),
+    tpm2AnchorsFile === undefined ? Promise.resolve(new Map<never, never>()) : readTpm2Anchors(tpm2AnchorsFile),
+  );
+  const clusters = await needed(
+    'GATE_IDENTITY_K8S_CLUSTERS_FILE',
+    k8sClustersFile === undefined
+      ? Promise.resolve(new Map<never, never>())
+      : readK8sClusters(k8sClustersFile, anchors),
   );
   const store = await needed(
     'the store of identity',
@@ -177,7 +185,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           verifyDelegator: idTokens.verify,
           administratorOf,
           people,
-          ...(anchors && { anchors }),
+          verifiers: [tpm2Verifier(anchors), k8sVerifier(clusters)],
           deploymentTenant: tenant,
           upstreamsArePrivate: own.upstreamsArePrivate,
           forceHilMs: own.forceHilSecs * 1_000,

@@ -55,7 +55,7 @@ export interface KeptAttestation {
 export interface RenewalEvidence {
   readonly nonce: string;
   /** What it says, for the challenge with this nonce. Throws why it says nothing. */
-  judged(challenge: AttestationChallenge): KeptAttestation;
+  judged(challenge: AttestationChallenge): Promise<KeptAttestation>;
 }
 
 /** The certificate of an agent that somebody saw. */

@@ -19,42 +19,55 @@ import {
   type RenewalEvidence,
   type SeenLeaf,
 } from './attestation.js';
+import type { EvidenceVerifier } from './evidence.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { CertificateRequest } from './signed-once.js';
 import type { Signer } from './signer.js';
-import { type Tpm2Anchor, TPM2_VERIFIER_ID, TPM2_VERIFIER_POLICY, verifyTpm2Quote } from './tpm2-quote.js';
 import { uuidV7 } from './uuid-v7.js';
 
 export interface AttestingParts {
   readonly store: AttestationStore;
-  /** The keys of TPMs that this deployment knows; none: no evidence is verified. */
-  readonly anchors: ReadonlyMap<string, Tpm2Anchor>;
+  /** Of each kind of evidence one at most. */
+  readonly verifiers: readonly EvidenceVerifier[];
   readonly signer: Signer;
   readonly trustDomain: string;
   readonly clock: () => number;
 }
 
 /** Asks for evidence, verifies it, and says what counts (docs/architecture/attestation.md). */
-export function createAttesting({ store, anchors, signer, trustDomain, clock }: AttestingParts) {
+export function createAttesting({ store, verifiers, signer, trustDomain, clock }: AttestingParts) {
+  const hasAnchors = ({ anchors }: EvidenceVerifier): boolean => anchors.size > 0;
+  function assertVerifies(): void {
+    if (!verifiers.some(hasAnchors)) throw new GateError('attestation_verifier_unavailable');
+  }
+
   /** By what evidence of this key has to be signed. */
   function termsOf(akKeyId: string, measurementPolicyVersion: string): ChallengeTerms {
-    if (anchors.size === 0) throw new GateError('attestation_verifier_unavailable');
-    const anchor = anchors.get(akKeyId);
-    if (!anchor) throw new GateError('invalid_request', 'ak_key_id: no key of this name is pinned');
-    const { platformIssuer, trustAnchorId } = anchor;
-    return { platformIssuer, trustAnchorId, measurementPolicyVersion, verifierPolicyVersion: TPM2_VERIFIER_POLICY };
+    assertVerifies();
+    for (const { anchors, policy: verifierPolicyVersion } of verifiers) {
+      const anchor = anchors.get(akKeyId);
+      if (!anchor) continue;
+      const { platformIssuer, trustAnchorId } = anchor;
+      return { platformIssuer, trustAnchorId, measurementPolicyVersion, verifierPolicyVersion };
+    }
+    throw new GateError('invalid_request', 'ak_key_id: nothing of this name is pinned');
   }
 
-  function measured(kind: EvidenceKind, bytes: Buffer, request: AttestationRequest): string {
-    if (kind !== 'tpm2-quote' || anchors.size === 0) throw new GateError('attestation_verifier_unavailable');
-    return verifyTpm2Quote(bytes, request, anchors);
+  function verifierOf(kind: EvidenceKind): EvidenceVerifier {
+    const found = verifiers.find((one) => one.kind === kind && hasAnchors(one));
+    if (!found) throw new GateError('attestation_verifier_unavailable');
+    return found;
   }
 
-  function attested(request: AttestationRequest, challenge: AttestationChallenge): KeptAttestation {
+  async function attested(request: AttestationRequest, challenge: AttestationChallenge): Promise<KeptAttestation> {
     const nowMs = clock();
     const { kind, bytes } = evidenceOf(request, nowMs);
     assertAnswers(request, challenge);
-    const measurementSha256 = measured(kind, bytes, request);
+    const verifier = verifierOf(kind);
+    // The challenge was by an anchor of another kind.
+    if (request.expected.verifierPolicyVersion !== verifier.policy)
+      throw new GateError('attestation_verifier_policy_mismatch');
+    const measurementSha256 = await verifier.measured(bytes, request, nowMs);
     const verified: VerifiedAttestation = {
       contractVersion: ATTESTATION_CONTRACT,
       requestId: request.requestId,
@@ -64,7 +77,7 @@ export function createAttesting({ store, anchors, signer, trustDomain, clock }: 
       measurementSha256,
       challengeNonceSha256: nonceDigest(request.challenge.nonce),
       ...challenge.expected,
-      verifierId: TPM2_VERIFIER_ID,
+      verifierId: verifier.id,
       issuedAt: new Date(challenge.openedMs).toISOString(),
       verifiedAt: new Date(nowMs).toISOString(),
       expiresAt: new Date(nowMs + RESULT_LIFE_MS).toISOString(),
@@ -73,11 +86,11 @@ export function createAttesting({ store, anchors, signer, trustDomain, clock }: 
   }
 
   /** What is said of a request for a certificate, by an answer to the challenge for it. */
-  function attestedFor(
+  async function attestedFor(
     { csrSha256 }: CertificateRequest,
     answer: AttestationRequest,
     challenge: AttestationChallenge,
-  ): KeptAttestation {
+  ): Promise<KeptAttestation> {
     if (challenge.csrSha256 !== csrSha256)
       throw new GateError('attestation_challenge_invalid', 'the challenge was for another request for a certificate');
     return attested(answer, challenge);
@@ -116,7 +129,7 @@ export function createAttesting({ store, anchors, signer, trustDomain, clock }: 
       const { spiffeId, svidSha256 } = challenge.expected;
       if (leaf && (leaf.spiffe !== spiffeId || `sha256:${leaf.fingerprint}` !== svidSha256))
         throw new GateError('attestation_identity_mismatch');
-      return store.keepVerified(challenge, attested(request, challenge), clock());
+      return store.keepVerified(challenge, await attested(request, challenge), clock());
     },
 
     /** Throws where nobody may answer this challenge, so that nothing else is read of whoever does. */
@@ -130,7 +143,7 @@ export function createAttesting({ store, anchors, signer, trustDomain, clock }: 
     },
     /** The evidence for the next certificate: judged where the intent of that is stored, which uses the challenge up. */
     renewing(request: CertificateRequest, answer: AttestationRequest): RenewalEvidence {
-      if (anchors.size === 0) throw new GateError('attestation_verifier_unavailable');
+      assertVerifies();
       return { nonce: answer.challenge.nonce, judged: (challenge) => attestedFor(request, answer, challenge) };
     },
 

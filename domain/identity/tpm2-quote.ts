@@ -1,15 +1,12 @@
-import { createHash, hash, type KeyObject, verify } from 'node:crypto';
+import { hash, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
-import type { AttestationBindings, AttestationRequest } from '../../contracts/verified-attestation.js';
+import type { AttestationRequest } from '../../contracts/verified-attestation.js';
 import { GateError } from '../errors.js';
-import { parseStrictJson } from '../mcp/strict-json.js';
+import { bindingDigest, type BoundRequest, type EvidenceVerifier, readEvidence, type TrustAnchor } from './evidence.js';
 
 /** A key of a TPM that signs quotes, as its deployment knows it: nothing of it is taken from evidence. */
-export interface Tpm2Anchor {
+export interface Tpm2Anchor extends TrustAnchor {
   readonly akKeyId: string;
-  readonly platformIssuer: string;
-  /** SHA-256 of the public key (SPKI DER), `sha256:` and hex. */
-  readonly trustAnchorId: string;
   readonly publicKey: KeyObject;
   /** TPM 2.0 Library, Part 1, 16.2: the algorithm and the digest over the names from the primary seed down to the key. */
   readonly qualifiedName: Buffer;
@@ -19,7 +16,7 @@ export interface Tpm2Anchor {
 
 /** By which rules this verifier judges. Evidence is bound to it. */
 export const TPM2_VERIFIER_POLICY = 'gate-tpm2/1';
-export const TPM2_VERIFIER_ID = 'gate-identity/tpm2-quote';
+const TPM2_VERIFIER_ID = 'gate-identity/tpm2-quote';
 
 const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/);
 const evidenceObject = z.strictObject({
@@ -37,20 +34,7 @@ type Evidence = z.infer<typeof evidenceObject>;
 const malformed = (why: string) => new GateError('attestation_evidence_malformed', why);
 
 /** Reads evidence of `tpm2-quote`: one JSON object with these members and no other. Throws `attestation_evidence_malformed`. */
-export function readTpm2Evidence(bytes: Buffer): Evidence {
-  let json: unknown;
-  try {
-    json = parseStrictJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
-  } catch {
-    // A member that stands there twice would mean one thing to one reader and another to the next.
-    throw malformed('the evidence is no JSON text, or has a member twice');
-  }
-  const read = evidenceObject.safeParse(json);
-  if (!read.success) throw malformed(`the evidence is no quote: ${z.prettifyError(read.error)}`);
-  if (JSON.stringify(json).length !== bytes.toString('utf8').replace(/\s/g, '').length)
-    throw malformed('the evidence spells a member in another way than JSON has to');
-  return read.data;
-}
+export const readTpm2Evidence = (bytes: Buffer): Evidence => readEvidence(bytes, evidenceObject);
 
 /** Reads bytes from the first to the last. What a length says is never more than what is there. */
 class Reader {
@@ -125,42 +109,7 @@ export function readSignature(bytes: Buffer): Buffer {
 }
 
 /** What a quote is made over: everything that the request binds it to. */
-export function tpm2ExtraData(
-  request: Pick<AttestationRequest, 'contractVersion' | 'requestId' | 'challenge' | 'expected' | 'requestedAt'>,
-): Buffer {
-  const { expected } = request;
-  const digest = createHash('sha256').update('gate-tpm2-quote-v1\0');
-  const fields = [
-    request.contractVersion,
-    request.requestId,
-    Buffer.from(request.challenge.nonce, 'base64url'),
-    ...BOUND.map((name) => expected[name]),
-    request.requestedAt,
-  ];
-  for (const field of fields) {
-    const bytes = Buffer.from(field as string);
-    // An instant may have any number of digits.
-    if (bytes.length > MOST_FIELD_BYTES) throw malformed('a field of the request is longer than a quote can bind');
-    const length = Buffer.alloc(2);
-    length.writeUInt16BE(bytes.length);
-    digest.update(length).update(bytes);
-  }
-  return digest.digest();
-}
-/** As two bytes say it. */
-const MOST_FIELD_BYTES = 0xffff;
-const BOUND = [
-  'publicKeySha256',
-  'svidSha256',
-  'spiffeId',
-  'tenant',
-  'workload',
-  'instance',
-  'platformIssuer',
-  'trustAnchorId',
-  'measurementPolicyVersion',
-  'verifierPolicyVersion',
-] as const satisfies readonly (keyof AttestationBindings)[];
+export const tpm2ExtraData = (request: BoundRequest): Buffer => bindingDigest('gate-tpm2-quote-v1', request);
 
 /**
  * What the TPM measured, as `sha256:` and hex, where its pinned key signed just that for just this request. Throws why it is not so. Nothing of the
@@ -196,3 +145,12 @@ export function verifyTpm2Quote(
     throw malformed('the values of the registers are not those that the TPM signed');
   return `sha256:${digest}`;
 }
+
+/** Verifies quotes by these keys. */
+export const tpm2Verifier = (anchors: ReadonlyMap<string, Tpm2Anchor>): EvidenceVerifier => ({
+  kind: 'tpm2-quote',
+  id: TPM2_VERIFIER_ID,
+  policy: TPM2_VERIFIER_POLICY,
+  anchors,
+  measured: (bytes, request) => Promise.resolve(verifyTpm2Quote(bytes, request, anchors)),
+});

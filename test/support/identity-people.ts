@@ -6,6 +6,7 @@ import {
   type IdentityStoreOptions,
   openIdentityStore,
 } from '../../adapters/identity/identity-store.js';
+import { type K8sCluster, k8sVerifier } from '../../adapters/identity/k8s-tokens.js';
 import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
 import { certificatesOf } from '../../adapters/identity/svid-signer.js';
 import { administrators } from '../../api/identity/administrator.js';
@@ -17,7 +18,7 @@ import { GateError } from '../../domain/errors.js';
 import { type ActorTokenStore, NO_PEERS } from '../../domain/identity/actor-tokens.js';
 import type { VerifyDelegator } from '../../domain/identity/granting.js';
 import { createSigner, type Signer } from '../../domain/identity/signer.js';
-import type { Tpm2Anchor } from '../../domain/identity/tpm2-quote.js';
+import { type Tpm2Anchor, tpm2Verifier } from '../../domain/identity/tpm2-quote.js';
 import { bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { type Vouched, vouchingText } from '../../domain/review/vouching.js';
 import { identityMigrations } from '../../migrations/identity.js';
@@ -91,6 +92,8 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
     actorTokens: {} as Partial<ActorTokenStore>,
     /** The keys of TPMs that are pinned. */
     anchors: new Map<string, Tpm2Anchor>(),
+    /** The clusters whose tokens of pods are evidence. */
+    clusters: new Map<string, K8sCluster>(),
   };
 
   let tokenSigner: Signer;
@@ -115,7 +118,7 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
         tokenKeys: [tokenSigner.publicJwk],
       }),
       tokenSigner,
-      anchors: at.anchors,
+      verifiers: [tpm2Verifier(at.anchors), k8sVerifier(at.clusters)],
       verifyDelegator: (...asked) => at.verifyDelegator(...asked),
       administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
       deploymentTenant: 'acme',
@@ -151,6 +154,7 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
     at.actorTokens = {};
     told = [];
     at.anchors.clear();
+    at.clusters.clear();
     at.caller = serviceCaller('console');
     for (const table of TABLES) await place.sql(`delete from identity_${table}`);
     await place.sql(
