@@ -12,6 +12,7 @@ import { PROJECT_ROOT } from '../../config/project-root.js';
 import { answerJson, type StubGate, stubGate } from '../../sdks/typescript/agent-sdk/test/stub-gate.js';
 import { type LiteFixture, openLite } from '../support/lite.js';
 import { needs } from '../support/needs.js';
+import { HAS_SDK_PYTHON, SDK_PYTHON } from '../support/sdk-python.js';
 import { answersAs, expectOneRequest, type Expected, WIRE_CASES, wantedOf } from '../support/wire-cases.js';
 
 const run = promisify(execFile);
@@ -25,7 +26,6 @@ const has = (...python: string[]): boolean => {
   }
 };
 const HAS_PYTHON = has('-c', 'import sys; sys.exit(sys.version_info < (3, 11))');
-const HAS_MYPY = HAS_PYTHON && has('-c', 'import mypy, setuptools, wheel');
 
 const FAULTS = { transport: 'GateTransportError', config: 'GateConfigError', malformed: 'GateMalformedCall' };
 
@@ -237,50 +237,69 @@ describe.each(['async', 'sync'] as const)(`the Python SDK, %s${needs('python3', 
   });
 });
 
-(HAS_MYPY ? describe : describe.skip)(`the wheel of the Python SDK${needs('sdk-python', HAS_MYPY)}`, () => {
-  let folder: string;
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gate-python-sdk-'));
-  });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
+(HAS_SDK_PYTHON ? describe : describe.skip)(
+  `the package of the Python SDK${needs('sdk-python', HAS_SDK_PYTHON)}`,
+  () => {
+    let folder: string;
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'gate-python-sdk-'));
+      await run('cp', ['-r', PACKAGE, join(folder, 'package')]);
+    });
+    afterEach(() => rm(folder, { recursive: true, force: true }));
+    const inPackage = (...given: string[]) =>
+      run(SDK_PYTHON, given, {
+        cwd: join(folder, 'package'),
+        env: { ...process.env, PYTHONPATH: join(folder, 'package/src'), PYTHONDONTWRITEBYTECODE: '1' },
+      }).catch((error: { stdout?: string; stderr?: string }) => {
+        throw new Error(`${error.stdout}\n${error.stderr}`);
+      });
 
-  it('brings nothing but itself into an empty environment, and its types are strict', async () => {
-    await run('cp', ['-r', PACKAGE, join(folder, 'package')]);
-    await run('python3', [
-      '-m',
-      'pip',
-      'wheel',
-      '--no-deps',
-      '--no-build-isolation',
-      '-q',
-      '-w',
-      folder,
-      join(folder, 'package'),
-    ]);
-    await run('python3', ['-m', 'venv', '--without-pip', join(folder, 'empty')]);
-    const python = join(folder, 'empty/bin/python3');
-    const { stdout: into } = await run(python, ['-c', 'import sysconfig; print(sysconfig.get_paths()["purelib"])']);
-    await run('python3', [
-      '-m',
-      'pip',
-      'install',
-      '-q',
-      '--no-deps',
-      '--no-index',
-      '--target',
-      into.trim(),
-      join(folder, 'gate_agent_sdk-0.1.0-py3-none-any.whl'),
-    ]);
-    const { stdout } = await run(python, [
-      '-c',
-      'import gate_agent_sdk as g; print(g.ToolCall("a", {}).name, len(g.__all__))',
-    ]);
-    expect(stdout).toMatch(/^a \d+$/m);
-    await writeFile(
-      join(folder, 'agent.py'),
-      'from gate_agent_sdk import ToolCall, Verdict, inspect_tool_use_sync\n\nverdict: Verdict = inspect_tool_use_sync(ToolCall("a", {}), endpoint="https://gate")\n',
-    );
-    const env = { ...process.env, MYPYPATH: join(PACKAGE, 'src'), MYPY_CACHE_DIR: join(folder, 'cache') };
-    await run('python3', ['-m', 'mypy', '--strict', join(PACKAGE, 'src'), join(folder, 'agent.py')], { env });
-  }, 180_000);
-});
+    it('passes its own tests, with the packages that it works with', async () => {
+      expect((await inPackage('-m', 'pytest')).stdout).toMatch(/^\d+ passed in/m);
+    }, 300_000);
+
+    it('is strict for mypy and pyright', async () => {
+      await inPackage('-m', 'mypy', '--strict', 'src');
+      await inPackage('-m', 'pyright', '--pythonpath', SDK_PYTHON, 'src');
+    }, 300_000);
+
+    it('brings nothing but itself into an empty environment, and its types are strict', async () => {
+      await run(SDK_PYTHON, [
+        '-m',
+        'pip',
+        'wheel',
+        '--no-deps',
+        '--no-build-isolation',
+        '-q',
+        '-w',
+        folder,
+        join(folder, 'package'),
+      ]);
+      await run(SDK_PYTHON, ['-m', 'venv', '--without-pip', join(folder, 'empty')]);
+      const python = join(folder, 'empty/bin/python3');
+      const { stdout: into } = await run(python, ['-c', 'import sysconfig; print(sysconfig.get_paths()["purelib"])']);
+      await run(SDK_PYTHON, [
+        '-m',
+        'pip',
+        'install',
+        '-q',
+        '--no-deps',
+        '--no-index',
+        '--target',
+        into.trim(),
+        join(folder, 'gate_agent_sdk-0.1.0-py3-none-any.whl'),
+      ]);
+      const { stdout } = await run(python, [
+        '-c',
+        'import gate_agent_sdk as g; print(g.ToolCall("a", {}).name, len(g.__all__))',
+      ]);
+      expect(stdout).toMatch(/^a \d+$/m);
+      await writeFile(
+        join(folder, 'agent.py'),
+        'from gate_agent_sdk import ToolCall, Verdict, inspect_tool_use_sync\n\nverdict: Verdict = inspect_tool_use_sync(ToolCall("a", {}), endpoint="https://gate")\n',
+      );
+      const env = { ...process.env, MYPYPATH: join(PACKAGE, 'src'), MYPY_CACHE_DIR: join(folder, 'cache') };
+      await run(SDK_PYTHON, ['-m', 'mypy', '--strict', join(folder, 'agent.py')], { env });
+    }, 180_000);
+  },
+);

@@ -5,6 +5,7 @@ from .errors import (
     GateConfigError,
     GateDenied,
     GateError,
+    GateMalformedCall,
     GatePending,
     GateRateLimited,
     GateTransportError,
@@ -46,6 +47,7 @@ from .types import (
     Verdict,
     WouldDeny,
 )
+from .wrap import WrapOptions, gate_wrap
 
 __all__ = [
     "Advice",
@@ -60,6 +62,7 @@ __all__ = [
     "GateConfigError",
     "GateDenied",
     "GateError",
+    "GateMalformedCall",
     "GateOptions",
     "GatePending",
     "GateRateLimited",
@@ -75,7 +78,9 @@ __all__ = [
     "Uninspected",
     "Verdict",
     "WouldDeny",
+    "WrapOptions",
     "denial_panel",
+    "gate_wrap",
     "guard_tool_call",
     "guard_tool_call_sync",
     "inspect_realtime_function_call",

@@ -74,7 +74,7 @@ def _check_name(what: str, text: object) -> None:
         raise GateConfigError(f"{what} has more than {_MOST_NAME_BYTES} bytes")
 
 
-def _checked(calls: Sequence[ToolCall]) -> list[str]:
+def checked(calls: Sequence[ToolCall]) -> list[str]:
     """The arguments of each call as text. Raises `GateConfigError` for what cannot be sent as it would run."""
     if len(calls) == 0:
         raise GateConfigError("there is no call to inspect")
@@ -103,7 +103,7 @@ def _checked(calls: Sequence[ToolCall]) -> list[str]:
 
 def request_bytes(calls: Sequence[ToolCall], idempotency_id: str) -> bytes:
     """The request for these calls: made once, and sent as it is at every attempt. Calls of one turn of a model are one batch."""
-    texts = _checked(calls)
+    texts = checked(calls)
     if len(calls) == 1:
         method = "tools/call"
         params = f'{{"name":{_json(calls[0].name)},"arguments":{texts[0]}}}'

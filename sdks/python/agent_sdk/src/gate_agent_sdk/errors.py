@@ -16,6 +16,17 @@ class GateConfigError(GateError):
     """The call of this package cannot be carried out as it was written; nothing was sent to Gate. Raised in both modes."""
 
 
+class GateMalformedCall(GateError):
+    """
+    What a model wrote cannot be shown to Gate as it would be run: arguments that are no JSON, or a response that announces tool calls and has
+    none. Nothing may run of it.
+    """
+
+    def __init__(self, tool_name: str, message: str) -> None:
+        super().__init__(message)
+        self.tool_name = tool_name
+
+
 class GateTransportError(GateError):
     """Gate gave no verdict: it was not reached, or what answered is not Gate's. Never an allow, never a deny."""
 
@@ -89,6 +100,8 @@ class GatePending(GateError):
         """Seconds that a person has, as Gate said when the call began to wait."""
         self.tier = tier
         self.waiting = waiting
+        self.response: object = None
+        """The response of a wrapped client that is held back; of a stream there is none."""
 
     async def resolve(self, **options: Unpack[ResolveOptions]) -> None:
         """
