@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, execFile, execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -301,5 +301,71 @@ describe.each(['async', 'sync'] as const)(`the Python SDK, %s${needs('python3', 
       const env = { ...process.env, MYPYPATH: join(PACKAGE, 'src'), MYPY_CACHE_DIR: join(folder, 'cache') };
       await run(SDK_PYTHON, ['-m', 'mypy', '--strict', join(folder, 'agent.py')], { env });
     }, 180_000);
+  },
+);
+
+const EXAMPLES = ['google_adk', 'langchain', 'llama_index', 'openai_agents'];
+
+/** Each example is an agent of a framework with a scripted model, and checks itself what ran (`examples/acts.py`). */
+(HAS_SDK_PYTHON ? describe : describe.skip)(
+  `the examples of the Python SDK${needs('sdk-python', HAS_SDK_PYTHON)}`,
+  () => {
+    let gate: LiteFixture;
+    beforeAll(async () => {
+      gate = await openLite();
+    });
+    afterAll(() => gate?.close());
+
+    it('are all named here', async () => {
+      const there = (await readdir(join(PACKAGE, 'examples'))).filter((name) => name.endsWith('_agent.py'));
+      expect(there.toSorted()).toEqual(EXAMPLES.map((name) => `${name}_agent.py`));
+    });
+
+    const carriedOut = (name: string, decision: 'approve' | 'deny'): Promise<{ code: number | null; text: string }> =>
+      new Promise((resolve) => {
+        const child = spawn(SDK_PYTHON, [join(PACKAGE, `examples/${name}_agent.py`)], {
+          env: {
+            ...process.env,
+            PYTHONPATH: join(PACKAGE, 'src'),
+            PYTHONDONTWRITEBYTECODE: '1',
+            GATE_ENDPOINT: gate.lite.url,
+          },
+        });
+        let text = '';
+        let decided = false;
+        const hear = (bytes: Buffer): void => {
+          text += bytes.toString('utf8');
+          const [, id] = /decide ([0-9a-f-]{36})/.exec(text) ?? [];
+          if (id === undefined || decided) return;
+          decided = true;
+          void gate.send('POST', `/decide/${id}`, { body: { decision, reason: 'as the test says' } });
+        };
+        child.stdout.on('data', hear);
+        child.stderr.on('data', hear);
+        child.once('close', (code) => resolve({ code, text }));
+      });
+
+    it.each(EXAMPLES)(
+      '%s: reads run, what destroys does not, money runs once a person approved it',
+      async (name) => {
+        const { code, text } = await carriedOut(name, 'approve');
+        for (const line of ['list_files: allow', 'delete_file: deny policy_denied', 'wire_transfer: pending'])
+          expect(text).toContain(line);
+        expect(text).toContain('as it should be');
+        expect(code).toBe(0);
+      },
+      120_000,
+    );
+
+    it.each(EXAMPLES)(
+      '%s: what a person denied does not run',
+      async (name) => {
+        const { code, text } = await carriedOut(name, 'deny');
+        // The example expects an approval, and finds that the transfer did not run.
+        expect(text).toContain("AssertionError: [('list_files', {'path': 'notes'})]");
+        expect(code).not.toBe(0);
+      },
+      120_000,
+    );
   },
 );

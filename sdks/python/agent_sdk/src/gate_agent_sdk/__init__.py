@@ -1,5 +1,6 @@
 """Asks Gate before an agent runs the tool calls that its model wrote."""
 
+from .adapters import AdapterOptions, Refusal, refusal_text
 from .denial_panel import denial_panel
 from .errors import (
     GateConfigError,
@@ -50,6 +51,7 @@ from .types import (
 from .wrap import WrapOptions, gate_wrap
 
 __all__ = [
+    "AdapterOptions",
     "Advice",
     "Allow",
     "CallContext",
@@ -71,6 +73,7 @@ __all__ = [
     "Limited",
     "Pending",
     "RateLimited",
+    "Refusal",
     "ResolveOptions",
     "ResumeOptions",
     "RetryOptions",
@@ -91,6 +94,7 @@ __all__ = [
     "inspect_tool_uses_sync",
     "is_realtime_function_call_done",
     "normalize_realtime_function_call",
+    "refusal_text",
     "resolve_pending",
     "resolve_pending_sync",
 ]
