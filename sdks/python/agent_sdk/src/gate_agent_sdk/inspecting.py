@@ -32,7 +32,7 @@ class GuardOptions(CallOptions, total=False):
     wait: ResolveOptions
 
 
-def _is_uuid(text: str) -> bool:
+def is_uuid(text: str) -> bool:
     try:
         return str(UUID(text)) == text
     except ValueError:
@@ -45,7 +45,7 @@ def _settings_and_id(options: CallOptions) -> tuple[Settings, str]:
     settings = settings_of(cast(GateOptions, rest))
     if idempotency_id is None:
         return settings, str(uuid4())
-    if not isinstance(idempotency_id, str) or not _is_uuid(idempotency_id):
+    if not isinstance(idempotency_id, str) or not is_uuid(idempotency_id):
         raise GateConfigError("idempotency_id must be a lower-case UUID")
     return settings, idempotency_id
 
