@@ -256,7 +256,7 @@ describe.each(['async', 'sync'] as const)(`the Python SDK, %s${needs('python3', 
 
     it('passes its own tests, with the packages that it works with', async () => {
       expect((await inPackage('-m', 'pytest')).stdout).toMatch(/^\d+ passed in/m);
-    }, 300_000);
+    }, 600_000);
 
     it('is strict for mypy and pyright', async () => {
       await inPackage('-m', 'mypy', '--strict', 'src');
