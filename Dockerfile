@@ -11,6 +11,7 @@ FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY sdks/typescript/agent-sdk/package.json ./sdks/typescript/agent-sdk/
+COPY sdks/typescript/control-plane/package.json ./sdks/typescript/control-plane/
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build
@@ -21,7 +22,8 @@ FROM node:20-bookworm-slim AS modules
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY sdks/typescript/agent-sdk/package.json ./sdks/typescript/agent-sdk/
-# The link to the SDK, which no process of Gate uses, would lead nowhere in the image.
+COPY sdks/typescript/control-plane/package.json ./sdks/typescript/control-plane/
+# The links to the SDKs, which no process of Gate uses, would lead nowhere in the image.
 RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@gate
 
 FROM node:20-bookworm-slim
