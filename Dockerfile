@@ -12,6 +12,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY sdks/typescript/agent-sdk/package.json ./sdks/typescript/agent-sdk/
 COPY sdks/typescript/control-plane/package.json ./sdks/typescript/control-plane/
+COPY sdks/typescript/temporal/package.json ./sdks/typescript/temporal/
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build
@@ -23,6 +24,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY sdks/typescript/agent-sdk/package.json ./sdks/typescript/agent-sdk/
 COPY sdks/typescript/control-plane/package.json ./sdks/typescript/control-plane/
+COPY sdks/typescript/temporal/package.json ./sdks/typescript/temporal/
 # The links to the SDKs, which no process of Gate uses, would lead nowhere in the image.
 RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@gate
 

@@ -22,7 +22,11 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '/dist/', '/.gate/', '/.cache/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.cache/', '<rootDir>/.gate/'],
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    // As it is now, not as it was built last.
+    '^@gate/agent-sdk$': '<rootDir>/sdks/typescript/agent-sdk/src/index.ts',
+  },
   transform: {
     '^.+\\.tsx?$': [
       '@swc/jest',

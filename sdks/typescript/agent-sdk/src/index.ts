@@ -25,6 +25,7 @@ export {
   guardToolCall,
   inspectToolUse,
   inspectToolUses,
+  isApproved,
   resolvePending,
 } from './inspect.js';
 export type { CallbackOptions, GateOptions } from './options.js';

@@ -163,15 +163,27 @@ export async function guardToolCall(
 }
 
 /** Waits for the decision on a call that another process, or this one before it was started again, had parked. */
-export function resolvePending(
+export const resolvePending = (
   correlationId: string,
   options: GateOptions = {},
   wait: ResolveOptions = {},
-): Promise<void> {
-  const pending = new PendingCall(settingsOf(options), {
+): Promise<void> => pendingOf(correlationId, settingsOf(options)).resolve(wait);
+
+/**
+ * One question about a call that waits, for whoever has a way of his own to wait: whether it was approved. `false` while nobody decided, and
+ * while Gate is away. Throws `GateDenied` where it was refused or expired.
+ */
+export function isApproved(
+  correlationId: string,
+  { signal, ...options }: Omit<CallOptions, 'idempotencyId'> = {},
+): Promise<boolean> {
+  const settings = settingsOf(options);
+  return pendingOf(correlationId, settings).isApproved(settings.timeoutMs, signal);
+}
+
+const pendingOf = (correlationId: string, settings: Settings): PendingCall =>
+  new PendingCall(settings, {
     correlationId,
     reviewReasons: [],
     call: { id: correlationId, name: correlationId, input: null },
   });
-  return pending.resolve(wait);
-}

@@ -59,7 +59,7 @@ export class PendingCall implements Waiting {
     try {
       for (;;) {
         options.signal?.throwIfAborted();
-        if (await this.#isApproved(Math.max(1, Math.min(this.#settings.timeoutMs, left())), options.signal)) return;
+        if (await this.isApproved(Math.max(1, Math.min(this.#settings.timeoutMs, left())), options.signal)) return;
         if (left() <= 0) throw new GateTransportError(`not decided within ${timeoutMs}ms`);
         const pause = Math.min(interval * (0.8 + 0.4 * Math.random()), Math.max(0, left()));
         const slept = sleep(pause, undefined, { signal });
@@ -72,8 +72,8 @@ export class PendingCall implements Waiting {
     }
   }
 
-  /** One question. `false` while nobody decided, and while Gate is away. */
-  async #isApproved(timeoutMs: number, signal: AbortSignal | undefined): Promise<boolean> {
+  /** One question. `false` while nobody decided, and while Gate is away. Throws as `resolve` does where it was refused or expired. */
+  async isApproved(timeoutMs: number, signal: AbortSignal | undefined): Promise<boolean> {
     let answer;
     try {
       answer = await send(this.#settings, {

@@ -11,6 +11,7 @@ import {
   inspectRealtimeFunctionCall,
   inspectToolUse,
   inspectToolUses,
+  isApproved,
   isRealtimeFunctionCallDone,
   normalizeRealtimeFunctionCall,
   resolvePending,
@@ -306,6 +307,21 @@ describe('waiting for a decision', () => {
   it('goes on in another process by the id of the call alone', async () => {
     parking(PENDING, { status: 'approved', decision: 'allow' });
     await expect(resolvePending('c/1', options(), { pollIntervalMs: 1 })).resolves.toBeUndefined();
+  });
+
+  it.each<[string, object | number, boolean]>([
+    ['nobody decided', PENDING, false],
+    ['gate is away', 503, false],
+    ['somebody approved', { status: 'approved', decision: 'allow' }, true],
+  ])('is asked about once: %s', async (_, view, approved) => {
+    parking(view as number);
+    expect(await isApproved('c/1', options())).toBe(approved);
+    expect(gate.asked).toHaveLength(1);
+  });
+
+  it('asked about once, is an error where it was refused', async () => {
+    parking({ status: 'denied', decision: 'deny', decider_note: 'no' });
+    await expect(isApproved('c/1', options())).rejects.toMatchObject({ code: 'review_denied', reasons: ['no'] });
   });
 
   it('takes a post for a hint, and asks', async () => {
