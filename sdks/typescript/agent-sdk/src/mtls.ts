@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { Readable } from 'node:stream';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { checkServerIdentity, createSecureContext, type PeerCertificate, type SecureContext } from 'node:tls';
 import { GateConfigError } from './errors.js';
 
 export interface TransportProfile {
@@ -10,6 +10,8 @@ export interface TransportProfile {
   /** PEM files of the agent's certificate and key. */
   readonly clientCertificatePath: string;
   readonly privateKeyPath: string;
+  /** The SPIFFE id that the certificate of the server has to have; its host name says nothing then. Default: the host name has to stand in it. */
+  readonly serverSpiffe?: string;
   /** For the connection and its handshake: 1 to 300,000 ms. Default 5,000. */
   readonly connectTimeoutMs?: number;
 }
@@ -51,7 +53,16 @@ async function agentOf(profile: TransportProfile, connectTimeoutMs: number): Pro
       `certificate and key do not go together, or are no PEM: ${profile.clientCertificatePath} (${(cause as { code?: string }).code ?? 'unknown'})`,
     );
   }
-  const agent = new Agent({ keepAlive: true, secureContext, timeout: 0 });
+  const { serverSpiffe } = profile;
+  const agent = new Agent({
+    keepAlive: true,
+    secureContext,
+    timeout: 0,
+    // A handshake that goes on from an earlier one shows no certificate.
+    maxCachedSessions: 0,
+    checkServerIdentity: (host, peer) =>
+      serverSpiffe === undefined ? checkServerIdentity(host, peer) : spiffeFault(peer, serverSpiffe),
+  });
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
     const socket = connect(options, callback);
@@ -63,6 +74,14 @@ async function agentOf(profile: TransportProfile, connectTimeoutMs: number): Pro
     return socket;
   };
   return agent;
+}
+
+/** The one URI of the certificate has to be it: one with several has no SPIFFE id (SPIFFE X.509-SVID, section 2). */
+function spiffeFault({ subjectaltname = '' }: PeerCertificate, expected: string): Error | undefined {
+  const uris = subjectaltname.split(', ').filter((name) => name.startsWith('URI:'));
+  // Node quotes a name that could be read as several.
+  if (!subjectaltname.includes('"') && uris.length === 1 && uris[0] === `URI:${expected}`) return undefined;
+  return new Error(`the server is not ${expected}`);
 }
 
 /** No answer has a body under these (RFC 9110, sections 15.3.5 and 15.4.5). */

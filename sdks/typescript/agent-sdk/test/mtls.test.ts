@@ -1,6 +1,7 @@
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { connect, createServer as createPlainServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
@@ -94,6 +95,27 @@ describe('connections under the certificate of an agent', () => {
     await expect(ask(transport.fetch, '127.0.0.2')).rejects.toThrow(/does not match|not reached/);
     expect(shown).toEqual([]);
     transport.close();
+  });
+
+  it('go to the service that is named, whatever its host is called', async () => {
+    const named = (service: string) =>
+      openTransport({ ...profile, serverSpiffe: `spiffe://gate.local/service/${service}` });
+    // The same server, under an address that its certificate does not have.
+    const elsewhere = createPlainServer((socket) => void socket.pipe(connect(port, '127.0.0.1')).pipe(socket));
+    await new Promise<void>((resolve) => elsewhere.listen(port, '127.0.0.2', resolve));
+    const transport = await named('proxy');
+    expect(await ask(transport.fetch, '127.0.0.2')).toEqual({ kind: 'allow', correlationId: 'c-1' });
+    transport.close();
+    const byName = await openTransport(profile);
+    await expect(ask(byName.fetch, '127.0.0.2')).rejects.toThrow(/does not match/);
+    byName.close();
+    await new Promise((resolve) => elsewhere.close(resolve));
+    for (const other of ['hil', 'prox', 'proxy/1', 'proxy, URI:a']) {
+      const wrong = await named(other);
+      await expect(ask(wrong.fetch)).rejects.toThrow(/the server is not/);
+      wrong.close();
+    }
+    expect(shown).toHaveLength(1);
   });
 
   it('are others after a reload, and those under way end as they began', async () => {

@@ -58,29 +58,33 @@ describe('a running lite', () => {
 
 describe('a running stack', () => {
   let gate: TestStack;
-  let transport: Transport;
-  beforeAll(async () => {
-    gate = await startStack();
-    transport = await openTransport({
+  const transports: Transport[] = [];
+  /** What an operator's program has: the certificate that may ask, and the name of the service that it asks. */
+  const fetchOf = async (service: string): Promise<typeof fetch> => {
+    const transport = await openTransport({
       caBundlePath: gate.development.proxy.ca,
       clientCertificatePath: gate.development.console_workload.cert,
       privateKeyPath: gate.development.console_workload.key,
+      serverSpiffe: `spiffe://gate.local/service/${service}`,
     });
+    transports.push(transport);
+    return transport.fetch;
+  };
+  beforeAll(async () => {
+    gate = await startStack();
   }, STACK_START_LIMIT_MS);
   afterAll(async () => {
-    transport?.close();
+    for (const transport of transports) transport.close();
     await gate?.stop();
   }, 150_000);
 
   it('answers by certificate and token: reviews, ledger, agents and policies', async () => {
-    const { development } = gate;
-    const given = { token: development.operator_token, fetch: transport.fetch };
-    const agent = await gate.agent('control-bot');
-    expect(agent).toBeDefined();
-    const hil = connect('hil', { url: development.hil.url, ...given });
-    const ledger = connect('ledger', { url: development.ledger.url, ...given });
-    const identity = connect('identity', { url: development.identity.url, ...given });
-    const policies = connect('policy-engine', { url: development.policy.url, ...given });
+    const { hil: reviews, ledger: log, identity: agents, policy, operator_token: token } = gate.development;
+    await gate.agent('control-bot');
+    const hil = connect('hil', { url: reviews.url, token, fetch: await fetchOf('hil') });
+    const ledger = connect('ledger', { url: log.url, token, fetch: await fetchOf('ledger') });
+    const identity = connect('identity', { url: agents.url, token, fetch: await fetchOf('identity') });
+    const policies = connect('policy-engine', { url: policy.url, token, fetch: await fetchOf('policy-engine') });
 
     expect(await hil.get('/approvals/stats', { query: { window: '24h' } })).toMatchObject({});
     expect(await hil.find('/pending/{id}', { path: { id: randomUUID() } })).toBeNull();
@@ -90,8 +94,10 @@ describe('a running stack', () => {
     for await (const { agent_name } of identity.each('/agents', { query: { tenant: 'acme' } })) names.push(agent_name);
     expect(names).toEqual([...names].sort());
     expect(await policies.get('/policies')).toEqual(expect.any(Object));
-    await expect(
-      connect('hil', { url: development.hil.url, fetch: transport.fetch, token: 'x'.repeat(32) }).get('/pending'),
-    ).rejects.toMatchObject({ status: 401, code: 'unauthenticated' });
+
+    const stranger = connect('hil', { url: reviews.url, token: 'x'.repeat(32), fetch: await fetchOf('hil') });
+    await expect(stranger.get('/pending')).rejects.toMatchObject({ status: 401, code: 'unauthenticated' });
+    const mistaken = connect('hil', { url: log.url, token, fetch: await fetchOf('hil'), retry: { maxAttempts: 1 } });
+    await expect(mistaken.get('/pending')).rejects.toThrow(/the server is not/);
   });
 });
