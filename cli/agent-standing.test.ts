@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AgentRecord } from '../contracts/identity.js';
-import { everyOne, suspendableAgent, toldRelease, toldStop } from './agent-standing.js';
+import { suspendableAgent, toldRelease, toldStop } from './agent-standing.js';
 
 const AT = '2026-01-02T03:04:05.000Z';
 const BOT = {
@@ -94,20 +94,4 @@ describe('what came of a release', () => {
     expect(toldRelease(waits, waits, true)).toContain('you had asked for its release before');
     expect(toldRelease(BOT, waits, false)).toContain('nobody else is known here who could confirm it');
   });
-});
-
-it('a list of identity is asked for behind the last of each page that is full', async () => {
-  const pages = [['a', 'b'], ['c', 'd'], ['e']].map((ids) => ids.map((id) => ({ id })));
-  const paths: string[] = [];
-  const target = {
-    ask: async <Answer>(_service: string, _method: string, path: string) => {
-      paths.push(path);
-      return pages[paths.length - 1] as Answer;
-    },
-  };
-  const placeOf = ({ id }: { id: string }) => id;
-  expect(
-    await everyOne<{ id: string }>({ tenant: 'acme', target }, '/stops', { state: 'suspended', most: 2, placeOf }),
-  ).toEqual(pages.flat());
-  expect(paths).toEqual(['', '&after=b', '&after=d'].map((after) => `/stops?tenant=acme&state=suspended${after}`));
 });

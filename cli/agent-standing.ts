@@ -20,7 +20,7 @@ export const withPerson = (command: Command): Command =>
 
 export interface Registry {
   readonly tenant: string;
-  readonly target: Pick<StackTarget, 'ask'>;
+  readonly target: Pick<StackTarget, 'ask' | 'each'>;
 }
 
 /** The registry of the running stack, asked as an operator; an agent that is typed as tenant/agent names the tenant. */
@@ -59,21 +59,11 @@ export const unknownAgent = (tenant: string, typed: string, more = ''): CliError
     4,
   );
 
-/** All of a list of identity's, which answers with `most` at a time. */
-export async function everyOne<One>(
-  { target, tenant }: Registry,
-  path: '/agents' | '/stops',
-  { state, most, placeOf }: { readonly state?: string | undefined; readonly most: number; placeOf(one: One): string },
-): Promise<readonly One[]> {
-  const all: One[] = [];
-  for (let after: string | undefined; ; ) {
-    const query = new URLSearchParams({ tenant, ...(state && { state }), ...(after && { after }) });
-    const page = await target.ask<One[]>('identity', 'GET', `${path}?${query.toString()}`);
-    all.push(...page);
-    const last = page.at(-1);
-    if (last === undefined || page.length < most) return all;
-    after = placeOf(last);
-  }
+/** All rows of a list, page after page. */
+export async function allOf<Row>(rows: AsyncIterable<Row>): Promise<readonly Row[]> {
+  const all: Row[] = [];
+  for await (const row of rows) all.push(row);
+  return all;
 }
 
 /** An agent, a tool or a tenant: how it is called, what is typed to let it go, and who changed it last. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { agentState, AGENTS_LISTED, type AgentRecord } from '../contracts/identity.js';
+import { agentState, type AgentRecord } from '../contracts/identity.js';
 import { oneLine } from '../domain/printable.js';
-import { askedRelease, everyOne, registryOf, type StandingFlags, withPerson } from './agent-standing.js';
+import { allOf, askedRelease, registryOf, type StandingFlags, withPerson } from './agent-standing.js';
 import { registerEnrol } from './enrol.js';
 import { registerEnvelopes } from './envelopes.js';
 import { CliError } from './errors.js';
@@ -29,11 +29,8 @@ export function registerAgents(program: Command): void {
       if (state !== undefined && known === undefined)
         throw new CliError(`a state is ${agentState.options.join(', ')}, not ${oneLine(state)}`, 2);
       const registry = registryOf(given);
-      const agents = await everyOne<AgentRecord>(registry, '/agents', {
-        state: known,
-        most: AGENTS_LISTED,
-        placeOf: ({ agent_name: name }) => name,
-      });
+      const query = { tenant: registry.tenant, ...(known && { state: known }) };
+      const agents = await allOf(registry.target.each('/agents', { query }));
       if (asJson) return print(agents);
       if (agents.length === 0)
         return void process.stdout.write(

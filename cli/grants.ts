@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import type { grantList, ListedGrant } from '../contracts/grants.js';
-import { GRANTS_LISTED } from '../contracts/grants.js';
-import type { z } from 'zod';
+import type { ListedGrant } from '../contracts/grants.js';
 import { oneLine } from '../domain/printable.js';
-import { bareName, type Registry, registryOf, type StandingFlags, withPerson } from './agent-standing.js';
+import { allOf, bareName, registryOf, type StandingFlags, withPerson } from './agent-standing.js';
 import { gateCommand, print } from './output.js';
 import { table } from './table.js';
 
@@ -26,7 +24,10 @@ export function registerGrants(program: Command): void {
     .option('--all', 'also those that are over or were taken back')
     .action(async ({ agent, all, json: asJson, ...given }: GrantsFlags) => {
       const registry = registryOf(given, agent);
-      const found = await everyGrant(registry, { agent: agent && bareName(agent), active: !all });
+      const { target, tenant } = registry;
+      const active = all ? 'false' : 'true';
+      const query = { tenant, active, ...(agent !== undefined && { agent_name: bareName(agent) }) } as const;
+      const found = await allOf(target.each('/grants', { query }));
       if (asJson) return print(found);
       if (found.length === 0)
         return void process.stdout.write(
@@ -57,25 +58,6 @@ export function registerGrants(program: Command): void {
       if (asJson) return print(revoked);
       process.stdout.write(`taken back: the grant ${oneLine(revoked.id)}, at ${revoked.revoked_at}\n`);
     });
-}
-
-async function everyGrant(
-  { target, tenant }: Registry,
-  { agent, active }: { readonly agent: string | undefined; readonly active: boolean },
-): Promise<readonly ListedGrant[]> {
-  const found: ListedGrant[] = [];
-  for (;;) {
-    const after = found.at(-1)?.jti;
-    const query = new URLSearchParams({
-      tenant,
-      active: String(active),
-      ...(agent !== undefined && { agent_name: agent }),
-      ...(after !== undefined && { after }),
-    });
-    const { grants } = await target.ask<z.infer<typeof grantList>>('identity', 'GET', `/grants?${query.toString()}`);
-    found.push(...grants);
-    if (grants.length < GRANTS_LISTED) return found;
-  }
 }
 
 function rowOf(grant: ListedGrant): readonly string[] {

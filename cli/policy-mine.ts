@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { MutatedPolicy } from '../contracts/policy-library.js';
-import type { ArgumentBound, MinedResult, MinedSuggestion, MinePolicies } from '../contracts/policy-mining.js';
+import type { ArgumentBound, MinedResult, MinedSuggestion } from '../contracts/policy-mining.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
@@ -95,12 +95,12 @@ async function minedBy({ since, until, tenant, tool }: AskedMine): Promise<Mined
     if (time === null) throw new CliError(`${text} is no time: RFC 3339, or 30m, 24h, 30d`, 2);
     return time;
   };
-  const body: Partial<MinePolicies> = {
+  const body = {
     since: timeOf(since),
     ...(until !== undefined && { until: timeOf(until) }),
     ...(tool !== undefined && { tool_type: tool }),
   };
-  return minedIn(stackTarget().lines('policy-engine', scoped('/policies/mine', tenant), body));
+  return minedIn(stackTarget().lines('/policies/mine', { query: { tenant }, body }));
 }
 
 /** The last line of what was mined. How far it is goes to whoever sits there. Throws where a line says why there is no result, or none came. */

@@ -152,7 +152,7 @@ async function labOf(
     return time;
   };
   const window = { since: timeOf(since), until: until === undefined ? null : timeOf(until), tenant: tenant ?? null };
-  const body: PolicyLab = {
+  const body = {
     files: [...files],
     without: [...without],
     since: window.since,
@@ -160,8 +160,8 @@ async function labOf(
     ...(agent !== undefined && { agent_id: agent }),
     ...(tool !== undefined && { tool_type: tool }),
   };
-  const query = tenant === undefined ? '' : `?tenant=${encodeURIComponent(tenant)}`;
-  const result = await resultOf(stackTarget().lines('policy-engine', `/policies/lab${query}`, body));
+  const query = tenant === undefined ? {} : { tenant };
+  const result = await resultOf(stackTarget().lines('/policies/lab', { query, body }));
   return { result, window };
 }
 

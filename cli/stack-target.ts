@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { DevelopmentFile } from '../stack/development-file.js';
 import type { ProcessName, ServiceKey } from '../stack/services.js';
@@ -7,6 +8,14 @@ import { CliError } from './errors.js';
 import { refusal, refusalText, scopeOf, why } from './answers.js';
 import { gateCommand } from './output.js';
 import type { PendingRequest } from '../contracts/review.js';
+import type {
+  Given,
+  ListOf,
+  OperationAt,
+  RowOf,
+  ServiceClient,
+  Services,
+} from '../sdks/typescript/control-plane/src/index.js';
 
 /** What a command needs of the file; a service is needed by its address. */
 type Needed = 'console_workload' | 'operator_token' | 'token_issuer' | 'temporal' | 'upstream' | 'agents' | ServiceKey;
@@ -88,8 +97,16 @@ export interface StackTarget {
     headers?: Readonly<Record<string, string>>,
   ): Promise<T>;
   text(service: AskedService, method: string, path: string): Promise<string>;
-  /** An answer of lines of JSON, each as it comes. */
-  lines(service: AskedService, path: string, body: object): AsyncIterable<unknown>;
+  /** The rows of a list of identity, page after page. */
+  each<Path extends ListOf<'identity'>>(
+    path: Path,
+    given: Given<OperationAt<Services['identity'], 'get', Path>>,
+  ): AsyncIterable<RowOf<'identity', Path>>;
+  /** An answer of the policy engine of lines of JSON, each as it comes. */
+  lines<Path extends '/policies/lab' | '/policies/mine'>(
+    path: Path,
+    given: Given<OperationAt<Services['policy-engine'], 'post', Path>>,
+  ): AsyncIterable<unknown>;
   /** A stream of server-sent events, until the signal. */
   events(service: AskedService, path: string, lastId: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -108,7 +125,8 @@ function askedAs(asking: Asking): StackTarget {
     ask: async <T>(...asked: [AskedService, string, string, object?, Readonly<Record<string, string>>?]) =>
       JSON.parse(await textAsConsole(asking, ...asked)) as T,
     text: (...asked) => textAsConsole(asking, ...asked),
-    lines: (...asked) => linesAsConsole(asking, ...asked),
+    each: (...asked) => clientAsConsole(asking, 'identity', (client) => client.each(...asked)),
+    lines: (...asked) => clientAsConsole(asking, 'policy-engine', (client) => client.lines(...asked)),
     events: (...asked) => eventsAsConsole(asking, ...asked),
   };
 }
@@ -185,36 +203,34 @@ async function textAsConsole(
   throw await asking.refused(response.status, text);
 }
 
-async function* linesAsConsole(
+/** What comes bit by bit, of the service's client in the SDK. */
+async function* clientAsConsole<S extends 'identity' | 'policy-engine', Each>(
   asking: Asking,
-  service: AskedService,
-  path: string,
-  body: object,
-): AsyncGenerator<unknown> {
+  service: S,
+  read: (client: ServiceClient<S>) => AsyncIterable<Each>,
+): AsyncGenerator<Each> {
   const { fetch, url, headers, away } = await asConsole(asking, service);
-  const ended = new AbortController();
-  let response: Awaited<ReturnType<typeof fetch.stream>>;
+  const { connect, GateRefused, GateTransportError } = await import('../sdks/typescript/control-plane/src/index.js');
+  const client = connect(service, {
+    url,
+    timeoutMs: asking.timeoutMs,
+    retry: { maxAttempts: 1 },
+    async fetch(address, { method, headers: more, body, signal } = {}) {
+      const answer = await fetch.stream(address as string, {
+        method: method as 'GET' | 'POST',
+        headers: { ...(more as Record<string, string>), ...headers },
+        ...(body && { body: body as string }),
+        signal: signal as AbortSignal,
+      });
+      return new Response(Readable.toWeb(Readable.from(answer.body)) as ReadableStream, { status: answer.status });
+    },
+  });
   try {
-    response = await fetch.stream(`${url}${path}`, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: ended.signal,
-    });
+    yield* read(client);
   } catch (error) {
-    throw await away(error);
-  }
-  if (response.status >= 300) throw await asking.refused(response.status, await response.text());
-  try {
-    const decoder = new TextDecoder();
-    let rest = '';
-    for await (const piece of response.body) {
-      const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) yield JSON.parse(line);
-    }
-  } finally {
-    ended.abort();
+    if (error instanceof GateRefused) throw await asking.refused(error.status, JSON.stringify(error.body));
+    if (!(error instanceof GateTransportError)) throw error;
+    throw error.status === undefined ? await away(error) : refusal(error.status, error.message);
   }
 }
 

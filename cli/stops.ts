@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { type StopRecord, STOPS_LISTED, type StopReleased } from '../contracts/identity.js';
+import { type StopRecord, type StopReleased } from '../contracts/identity.js';
 import type { ToolList } from '../contracts/tools.js';
 import { nearestNames } from '../domain/nearest-names.js';
 import { oneLine } from '../domain/printable.js';
 import {
   ALL_TAKEN_BACK,
+  allOf,
   askedRelease,
-  everyOne,
   type Registry,
   registryOf,
   type StandingFlags,
@@ -120,8 +120,10 @@ export function registerStopList(program: Command): void {
     });
 }
 
-const stopsOf = (registry: Registry, state: StopRecord['state'] | undefined): Promise<readonly StopRecord[]> =>
-  everyOne(registry, '/stops', { state, most: STOPS_LISTED, placeOf: ({ id }) => id });
+const stopsOf = (
+  { target, tenant }: Registry,
+  state: StopRecord['state'] | undefined,
+): Promise<readonly StopRecord[]> => allOf(target.each('/stops', { query: { tenant, ...(state && { state }) } }));
 
 const stopOf = async (registry: Registry, tool: string | null): Promise<StopRecord | undefined> =>
   (await stopsOf(registry, 'suspended')).find((one) => one.tool === tool);
