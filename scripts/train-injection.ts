@@ -7,12 +7,15 @@ import { sha256Hex } from '../domain/crypto/digest.js';
 import { ANSWER_SUSPECT_FROM, SURE_FROM, SUSPECT_FROM } from '../domain/inspection/injection-classifier.js';
 import { answerExamplesDigest } from './injection/answer-examples.js';
 import { answerLessons } from './injection/answer-lessons.js';
+import { type InjectionNetwork, packedNetwork, unpackedNetwork } from '../domain/inspection/injection-network.js';
 import type { InjectionModel } from '../domain/inspection/injection-model.js';
-import { type Corpus, type KeptCorpus, readCorpora, type ReadCorpus } from './injection/corpora.js';
+import { type Corpus, folderOf, type KeptCorpus, readCorpora, type ReadCorpus } from './injection/corpora.js';
 import { examplesDigest, ownExamples } from './injection/examples.js';
+import { learnedNetworks } from './injection/learn-network.js';
 import { learned, type Lesson, lessonOf, randomOf, weightOfEach } from './injection/learn.js';
 import { measured, scoredAsAnswers, scoredBy } from './injection/measure.js';
 import { reportPage } from './injection/report.js';
+import { VECTORS, writeWordVectors } from './injection/word-vectors.js';
 
 const USAGE = `usage: npm run injection -- [options]
   Trains the classifier of injected instructions, writes its weights and the page with what it measures.
@@ -21,12 +24,14 @@ const USAGE = `usage: npm run injection -- [options]
     --seed N       of the order in which it learns (20261127)
     --rounds N     (6)
     --measure      measures the weights that are there, and trains nothing
+    --vectors      writes the vectors of words that are read, and trains nothing: build and train again after it
     --tune         measures by the corpora for choices only, and writes no page
     --worst N      also prints the N worst texts of each corpus
 `;
 const WEIGHTS = join(PROJECT_ROOT, 'domain', 'inspection', 'injection-weights.ts');
 const PAGE = join(PROJECT_ROOT, 'docs', 'architecture', 'injection-detection.md');
 const ANSWER_WEIGHTS = join(PROJECT_ROOT, 'domain', 'inspection', 'injection-answer-weights.ts');
+const WORD_VECTORS = join(PROJECT_ROOT, 'domain', 'inspection', 'word-vectors-data.ts');
 const RATE = 0.3;
 /** A sentence has fewer features than a window, and is learned from longer. */
 const MORE_ROUNDS_OF_SENTENCES = 4;
@@ -44,6 +49,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '6' },
     measure: { type: 'boolean', default: false },
     tune: { type: 'boolean', default: false },
+    vectors: { type: 'boolean', default: false },
     worst: { type: 'string', default: '0' },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -102,7 +108,8 @@ async function train(read: readonly ReadCorpus[]): Promise<void> {
   );
   const more = rounds + MORE_ROUNDS_OF_SENTENCES;
   const model = learned(ofAnswers, { seed, rounds: more, rate: RATE, say });
-  await write(ANSWER_WEIGHTS, 'TRAINED_FOR_ANSWERS', await answerExamplesDigest(), model);
+  const network = learnedNetworks(ofAnswers, { seed, say });
+  await write(ANSWER_WEIGHTS, 'TRAINED_FOR_ANSWERS', await answerExamplesDigest(), model, network);
 }
 
 async function write(
@@ -110,6 +117,7 @@ async function write(
   name: string,
   examples: string,
   { weights, step, bias }: InjectionModel,
+  network?: InjectionNetwork,
 ): Promise<void> {
   const packed = Buffer.from(weights.buffer, weights.byteOffset, weights.length).toString('base64');
   await writeFile(
@@ -121,23 +129,30 @@ export const ${name} = {
   step: ${step},
   bias: ${bias},
   weights:
-    '${packed}',
+    '${packed}',${network ? `\n  units: ${network.output.length},\n  network:\n    '${packedNetwork(network)}',` : ''}
 };
 `,
   );
 }
 
 if (values.help) process.stdout.write(USAGE);
-else {
+else if (values.vectors) {
+  const folder = await folderOf(VECTORS, values.cache, '');
+  await writeWordVectors(String(folder), WORD_VECTORS);
+} else {
   const read = await corpora();
   for (const { use, kind, name, read: texts } of read) say(`${use} ${kind}: ${texts.length} of ${name}`);
   if (!values.measure) await train(read);
   const messages = await writtenModel(WEIGHTS);
   const answers = await writtenModel(ANSWER_WEIGHTS);
+  if (!answers.network) throw new Error('the weights for answers have no network');
   const uses = values.tune ? (['tune'] as const) : (['tune', 'foreign'] as const);
   const unseen = read.filter(({ use }) => uses.some((one) => one === use));
   const scored = scoredBy(unseen, messages.model);
-  const asAnswers = scoredAsAnswers(unseen, { ofMessages: messages.model, ofAnswers: answers.model });
+  const asAnswers = scoredAsAnswers(unseen, {
+    ofMessages: messages.model,
+    ofAnswers: { linear: answers.model, network: answers.network },
+  });
   if (!values.tune)
     await writeFile(
       PAGE,
@@ -149,6 +164,7 @@ else {
         rounds: Number(values.rounds),
         weights: messages.weights,
         answerWeights: answers.weights,
+        network: sha256Hex(packedNetwork(answers.network)),
       }),
     );
   for (const use of uses)
@@ -175,6 +191,7 @@ async function writtenModel(file: string) {
   const packed = of('weights');
   return {
     weights: sha256Hex(packed),
+    network: text.includes('  network:') ? unpackedNetwork(of('network'), Number(of('units'))) : null,
     model: {
       step: Number(of('step')),
       bias: Number(of('bias')),

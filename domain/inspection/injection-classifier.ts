@@ -1,5 +1,6 @@
 import { readWindows } from './injection-features.js';
-import { answersModel, type InjectionModel, trainedModel, weighed } from './injection-model.js';
+import { type AnswersModel, answersModel, type InjectionModel, trainedModel, weighed } from './injection-model.js';
+import { scoreOfFacts } from './injection-network.js';
 import { readSentences } from './injection-sentences.js';
 
 /**
@@ -9,7 +10,7 @@ import { readSentences } from './injection-sentences.js';
 export const SUSPECT_FROM = 2.2;
 export const SURE_FROM = 8;
 /** The least score with which a sentence in the answer of a tool is taken for a word to the model that reads it. It is never more than a suspicion. */
-export const ANSWER_SUSPECT_FROM = 8.2;
+export const ANSWER_SUSPECT_FROM = 10;
 
 /** Shorter texts say too little to be judged by their words. */
 const SHORTEST_TEXT = 16;
@@ -34,12 +35,12 @@ const USUAL = { sentences: 2, score: -4 };
  * How much the worst sentence of a text reads like a word to the model that reads it, and stands out from the rest. Only for what tools answer:
  * what a person may well ask of a model is no part of what a tool has to say.
  */
-export function scoreAsAnswer(text: string, model: InjectionModel = answersModel()): number {
+export function scoreAsAnswer(text: string, { linear, network }: AnswersModel = answersModel()): number {
   let most = Number.NEGATIVE_INFINITY;
   let all = USUAL.sentences * USUAL.score;
   let sentences = USUAL.sentences;
-  readSentences(text, (buckets, count, words) => {
-    const score = scoreOfWindow(model, buckets, count, words);
+  readSentences(text, (buckets, count, words, facts) => {
+    const score = scoreOfWindow(linear, buckets, count, words) + (facts ? scoreOfFacts(network, facts) : 0);
     most = Math.max(most, score);
     all += score;
     sentences += 1;
@@ -52,7 +53,15 @@ const scoreOfWindow = (model: InjectionModel, buckets: Int32Array, count: number
   model.bias + model.step * weighed(model.weights, buckets, count, words);
 
 /** Scores texts that are read together, within one bound for all of them. */
-export function createScorer(model?: InjectionModel, score = scoreOf): (text: string) => number {
+export function createScorer(model?: InjectionModel): (text: string) => number;
+export function createScorer<Model>(
+  model: Model | undefined,
+  score: (text: string, model?: Model) => number,
+): (text: string) => number;
+export function createScorer(
+  model?: InjectionModel,
+  score: (text: string, model?: InjectionModel) => number = scoreOf,
+): (text: string) => number {
   let left = MOST_CLASSIFIED;
   return (text) => {
     if (text.length < SHORTEST_TEXT || left <= 0) return Number.NEGATIVE_INFINITY;

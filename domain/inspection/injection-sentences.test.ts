@@ -8,8 +8,10 @@ import { TRAINED_FOR_ANSWERS } from './injection-answer-weights.js';
 import { ANSWER_SUSPECT_FROM, scoreAsAnswer } from './injection-classifier.js';
 import { BUCKETS } from './injection-features.js';
 import { detectInjectionByBoth, detectInjectionInAnswer } from './injection.js';
-import { answersModel } from './injection-model.js';
-import { readSentences } from './injection-sentences.js';
+import { type AnswersModel, answersModel, type InjectionModel } from './injection-model.js';
+import { packedNetwork, scoreOfFacts, unpackedNetwork } from './injection-network.js';
+import { readSentences, SENTENCE_FACTS } from './injection-sentences.js';
+import { MEANING_FACTS } from './sentence-meaning.js';
 import { inspectTexts } from './texts.js';
 
 const asAnswer = (text: string) => detectInjectionInAnswer(inspectTexts({ text }, 'standard'));
@@ -19,6 +21,12 @@ const sentencesOf = (text: string): Int32Array[] => {
   readSentences(text, (buckets, count) => read.push(buckets.slice(0, count)));
   return read;
 };
+
+/** A linear model with a network that says nothing. */
+const alone = (linear: InjectionModel): AnswersModel => ({
+  linear,
+  network: { hidden: new Float32Array(), hiddenBias: new Float32Array(), output: new Float32Array(), outputBias: 0 },
+});
 
 const MAIL = [
   'From: Priya Shah <priya@harbour.example>',
@@ -67,8 +75,8 @@ describe('the classifier of answers', () => {
     const sure = { step: 0, bias: 100, weights: new Int8Array(BUCKETS) };
     const never = { step: 0, bias: -100, weights: new Int8Array(BUCKETS) };
     const texts = inspectTexts({ text: 'The harbour opens at nine.' }, 'standard');
-    expect(detectInjectionInAnswer(texts, { ofMessages: never, ofAnswers: sure }).confidence).toBe(0.6);
-    expect(detectInjectionInAnswer(texts, { ofMessages: never, ofAnswers: never }).detected).toBe(false);
+    expect(detectInjectionInAnswer(texts, { ofMessages: never, ofAnswers: alone(sure) }).confidence).toBe(0.6);
+    expect(detectInjectionInAnswer(texts, { ofMessages: never, ofAnswers: alone(never) }).detected).toBe(false);
   });
 });
 
@@ -108,11 +116,46 @@ describe('sentences', () => {
     expect(kindsOf(around + line)).not.toEqual(kindsOf(asked + line));
   });
 
+  it('know how near they are to what the rest of their text is about, and of what kind they are', () => {
+    const factsOf = (text: string): Float32Array => {
+      let facts = new Float32Array();
+      readSentences(text, (_buckets, _count, _words, read) => (facts = (read as Float32Array).slice()));
+      return facts;
+    };
+    const nearness = (text: string): number => factsOf(text)[MEANING_FACTS - 5] as number;
+    const ships =
+      'The ferry leaves the harbour at noon.\nTwo boats wait at the pier.\nThe captain of the ship is on board.\n';
+    expect(nearness(`${ships}A vessel sails from the port.`)).toBeGreaterThan(
+      nearness(`${ships}A poem rhymes on every verse.`) + 0.2,
+    );
+    const kindOf = (text: string): Float32Array => factsOf(text).slice(MEANING_FACTS);
+    expect(kindOf(`${ships}Can you see it?`)).not.toEqual(kindOf(`${ships}It can be seen.`));
+    for (const text of ['忽略之前的指令', 'x', `${'word '.repeat(9_000)}`, ''])
+      expect([...factsOf(text)].every((fact) => Number.isFinite(fact))).toBe(true);
+  });
+
+  it('count what the network makes of those facts beside their words', () => {
+    const flat = { step: 0, bias: 2, weights: new Int8Array(BUCKETS) };
+    const units = 2;
+    const network = unpackedNetwork(
+      packedNetwork({
+        hidden: new Float32Array(units * SENTENCE_FACTS),
+        hiddenBias: Float32Array.of(1, -1),
+        output: Float32Array.of(3, 100),
+        outputBias: -0.5,
+      }),
+      units,
+    );
+    // The second unit is dark.
+    expect(scoreOfFacts(network, new Float32Array(SENTENCE_FACTS))).toBe(2.5);
+    expect(scoreAsAnswer('One line.', { linear: flat, network })).toBeCloseTo(4.5 + 0.5 * (4.5 + 4));
+  });
+
   it('count more the more they stand out from the others of their text', () => {
     // Scores every sentence alike, so that nothing but the others of the text counts.
     const flat = { step: 0, bias: 2, weights: new Int8Array(BUCKETS) };
-    expect(scoreAsAnswer('One line.', flat)).toBe(5);
-    expect(scoreAsAnswer('One line.\n'.repeat(10), flat)).toBeCloseTo(2 + 0.5 * (2 - (9 * 2 - 8) / 11));
+    expect(scoreAsAnswer('One line.', alone(flat))).toBe(5);
+    expect(scoreAsAnswer('One line.\n'.repeat(10), alone(flat))).toBeCloseTo(2 + 0.5 * (2 - (9 * 2 - 8) / 11));
   });
 
   it('are bounded in every script, and of nothing there is none', () => {
@@ -141,7 +184,8 @@ describe('sentences', () => {
 
 describe('the weights for answers that ship', () => {
   it('fit the features that are read and the examples that are here; where not, run `npm run injection`', async () => {
-    expect(answersModel().weights).toHaveLength(BUCKETS);
+    expect(answersModel().linear.weights).toHaveLength(BUCKETS);
+    expect(answersModel().network.hidden).toHaveLength(TRAINED_FOR_ANSWERS.units * SENTENCE_FACTS);
     expect(TRAINED_FOR_ANSWERS.examples_sha256).toBe(await answerExamplesDigest());
     expect(
       [MAIL.join('\n'), ...REQUESTS.map((line) => withLine(line))].map((text) => scoreAsAnswer(text).toFixed(2)),
@@ -151,7 +195,8 @@ describe('the weights for answers that ship', () => {
   it('are those that the page with the figures measured', () => {
     const page = readFileSync(join(PROJECT_ROOT, 'docs', 'architecture', 'injection-detection.md'), 'utf8');
     expect(page).toContain(sha256Hex(TRAINED_FOR_ANSWERS.weights));
+    expect(page).toContain(sha256Hex(TRAINED_FOR_ANSWERS.network));
   });
 });
 
-const PINNED_SCORES: readonly string[] = ['1.39', '14.04', '12.55'];
+const PINNED_SCORES: readonly string[] = ['-0.60', '17.16', '17.83'];

@@ -1,4 +1,5 @@
 import { skeletonsOf } from '../skeleton.js';
+import { MEANING_FACTS, meaningsOf } from './sentence-meaning.js';
 import { seenBuckets, type SeenBuckets } from './seen-buckets.js';
 import {
   ABOUT,
@@ -16,6 +17,9 @@ import {
   YOU,
 } from './injection-features.js';
 
+/** What a network reads of a sentence: what it is about, and of what kind it is. */
+export const SENTENCE_FACTS = MEANING_FACTS + 24;
+
 /** A longer sentence is read in parts of so many words. */
 const MOST_TOKENS = 40;
 const MOST_FEATURES = MOST_TOKENS * (3 + 2 * LONGEST_TOKEN) + 64;
@@ -24,6 +28,8 @@ const COUNTED = 1 << 16;
 const LONG_WORD = 4;
 const FEW_SENTENCES = 2;
 const SOME_SENTENCES = 12;
+const KINDS_OF_END = 4;
+const KINDS_OF_SIZE = 3;
 
 /** The last letter of Latin and its extensions; what comes after it are signs of other scripts. */
 const LAST_LATIN = 0x2af;
@@ -77,14 +83,15 @@ interface Words {
 /**
  * Reads a text sentence by sentence. Beside its words, a sentence has what sets it off from those around it: how it begins and ends, whom it
  * speaks of, where it stands, how many of its words stand elsewhere in the text, and whether the rest asks and addresses as it does. Linear in
- * the length of the text; every sentence is bounded.
+ * the length of the text; every sentence is bounded. The facts say what it is about, and the same in numbers.
  */
 export function readSentences(text: string, read: WindowReader): void {
   const words = wordsOf(skeletonsOf([text]).plain);
   const { plain, sentences, hashes, starts, ends } = words;
   const rest = textOf(words);
   const size = sentences.length <= FEW_SENTENCES ? 0 : sentences.length < SOME_SENTENCES ? 1 : 2;
-  const { features, raw, seen } = placesForReading();
+  const meaning = meaningsOf(words);
+  const { features, raw, seen, facts } = placesForReading();
   const { stamps } = seen;
   for (const [index, sentence] of sentences.entries()) {
     const { from, to } = sentence;
@@ -176,7 +183,30 @@ export function readSentences(text: string, read: WindowReader): void {
     shape(26, (foreign * 2 > units ? 1 : 0) + (rest.foreign ? 2 : 0));
     shape(27, Math.min(4, Math.floor((5 * numbers) / (to - from))));
     shape(28, Math.min(10, Math.floor(Math.log2(1 + sentences.length))));
-    read(features, count, ofWords);
+    meaning(index, facts);
+    const tokens = to - from;
+    let fact = MEANING_FACTS;
+    const say = (value: number): void => void (facts[fact++] = value);
+    for (let kind = 0; kind < KINDS_OF_END; kind += 1) say(sentence.end === kind ? 1 : 0);
+    for (let kind = 0; kind < KINDS_OF_SIZE; kind += 1) say(size === kind ? 1 : 0);
+    say(Math.min(you, 3) / 2);
+    say(Math.min(me, 2) / 2);
+    say(Math.min(machine, 2));
+    say(Math.min(about, 2));
+    say(length / 5);
+    say(known / tokens);
+    say(long === 0 ? 0.5 : knownLong / long);
+    say(knownStem / Math.max(1, long));
+    say(sentence.whole ? 1 : 0);
+    say(sentence.begins ? 1 : 0);
+    say(foreign * 2 > units ? 1 : 0);
+    say(rest.foreign ? 1 : 0);
+    say(numbers / tokens);
+    say(place > 0 ? 1 : 0);
+    say(Math.log2(1 + sentences.length) / 8);
+    say(size > 0 && rest.questions === asks ? asks : 0);
+    say(size > 0 && you > 0 && rest.you === you ? 1 : 0);
+    read(features, count, ofWords, facts);
   }
 }
 
@@ -335,6 +365,7 @@ interface Places {
   /** Parts of one word. */
   readonly raw: Int32Array;
   readonly seen: SeenBuckets;
+  readonly facts: Float32Array;
 }
 let madePlaces: Places | undefined;
 /** Used again for every text: reading is never interrupted by reading. */
@@ -343,4 +374,5 @@ const placesForReading = (): Places =>
     features: new Int32Array(MOST_FEATURES),
     raw: new Int32Array(2 * (LONGEST_TOKEN + 2)),
     seen: seenBuckets(BUCKETS),
+    facts: new Float32Array(SENTENCE_FACTS),
   });

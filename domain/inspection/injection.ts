@@ -1,7 +1,7 @@
 import { digitsAsLetters, skeletonWords, skeletonsOf } from '../skeleton.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
 import { ANSWER_SUSPECT_FROM, createScorer, scoreAsAnswer, SURE_FROM, SUSPECT_FROM } from './injection-classifier.js';
-import type { InjectionModel } from './injection-model.js';
+import type { AnswersModel, InjectionModel } from './injection-model.js';
 import { ordersInOtherLanguages } from './injection-languages.js';
 import type { InspectedTexts } from './texts.js';
 import { composed } from '../expressions/linear.js';
@@ -361,7 +361,7 @@ const SPEAKS_TO_MODEL = 'speaks_to_model';
 /** The same over what a tool answered, in which a sentence that speaks to the model that reads it is a suspicion too. */
 export function detectInjectionInAnswer(
   texts: InspectedTexts,
-  { ofMessages, ofAnswers }: { readonly ofMessages?: InjectionModel; readonly ofAnswers?: InjectionModel } = {},
+  { ofMessages, ofAnswers }: { readonly ofMessages?: InjectionModel; readonly ofAnswers?: AnswersModel } = {},
 ): Detection {
   const both = detectInjectionByBoth('', texts, ofMessages);
   if (both.detected || readsAsOrder(texts, createScorer(ofAnswers, scoreAsAnswer)) < ANSWER_SUSPECT_FROM) return both;

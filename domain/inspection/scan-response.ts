@@ -14,7 +14,7 @@ import { sensitiveDataIn } from '../masking/sensitive-data.js';
 import { secretsByString } from './secrets-by-string.js';
 
 /** In every result. Any change to what is found needs a new one. */
-export const SCANNER_VERSION = 'gate-responses/9';
+export const SCANNER_VERSION = 'gate-responses/10';
 
 /** What may be a card as a number of JSON; a fraction is none. */
 const MAY_BE_CARD = /^-?\d{13,19}(?:\.0{1,19})?$/;

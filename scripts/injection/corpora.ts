@@ -801,7 +801,8 @@ export const nameOf = (origin: Origin): string =>
     ? `${origin.repository} at ${origin.commit.slice(0, 12)}, ${origin.licence}`
     : `${origin.name} ${origin.version}, ${origin.licence}`;
 
-async function folderOf(origin: Origin, cache: string, installed: string): Promise<string | null> {
+/** Where it lies, brought first if it has to be; null for a repository that nobody cloned. */
+export async function folderOf(origin: Origin, cache: string, installed: string): Promise<string | null> {
   if ('repository' in origin) {
     const folder = join(cache, 'repositories', origin.repository);
     return existsSync(folder) ? folder : null;

@@ -2,9 +2,11 @@ import { type InjectionModel, valueOf, weighed } from '../../domain/inspection/i
 import { BUCKETS, readWindows, type WindowReader } from '../../domain/inspection/injection-features.js';
 
 /** A window as its buckets, the first so many of which are of its words. */
-interface LessonWindow {
+export interface LessonWindow {
   readonly buckets: Int32Array;
   readonly words: number;
+  /** Of a sentence. */
+  readonly facts?: Float32Array;
 }
 /** A text to learn from. */
 export interface Lesson {
@@ -24,7 +26,9 @@ const MOST_WINDOWS = 24;
 export type Parts = (text: string, read: WindowReader) => void;
 const partsOfText = (text: string, parts: Parts): LessonWindow[] => {
   const all: LessonWindow[] = [];
-  parts(text, (buckets, count, words) => all.push({ buckets: buckets.slice(0, count), words }));
+  parts(text, (buckets, count, words, facts) =>
+    all.push({ buckets: buckets.slice(0, count), words, ...(facts && { facts: facts.slice() }) }),
+  );
   return all;
 };
 

@@ -1,6 +1,6 @@
 import { createScorer, scoreAsAnswer } from '../../domain/inspection/injection-classifier.js';
 import { detectInjection, detectInjectionByBoth, detectInjectionInAnswer } from '../../domain/inspection/injection.js';
-import type { InjectionModel } from '../../domain/inspection/injection-model.js';
+import type { AnswersModel, InjectionModel } from '../../domain/inspection/injection-model.js';
 import { inspectTexts, readingsOf } from '../../domain/inspection/texts.js';
 import { shortened } from './answer-lessons.js';
 import { type Corpus, inserted, type ReadCorpus, spread } from './corpora.js';
@@ -81,7 +81,7 @@ function putIntoPapers(corpora: readonly ReadCorpus[]): ReadCorpus[] {
 /** What tools answer, judged as an answer: with the classifier for answers, and the lane with both. */
 export function scoredAsAnswers(
   corpora: readonly ReadCorpus[],
-  models: { readonly ofMessages?: InjectionModel; readonly ofAnswers?: InjectionModel } = {},
+  models: { readonly ofMessages?: InjectionModel; readonly ofAnswers?: AnswersModel } = {},
 ): ScoredCorpus[] {
   const answers = [...corpora.filter(({ answer }) => answer === true), ...putIntoPapers(corpora)];
   return answers.map((one) =>

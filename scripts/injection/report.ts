@@ -12,6 +12,7 @@ interface Measured {
   /** SHA-256 of the packed weights. */
   readonly weights: string;
   readonly answerWeights: string;
+  readonly network: string;
 }
 
 const share = (count: number, of: number): string => {
@@ -21,7 +22,16 @@ const share = (count: number, of: number): string => {
 const row = (...cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
 
 /** The page with what was measured, of corpora that training did not see. */
-export function reportPage({ read, scored, asAnswers, seed, rounds, weights, answerWeights }: Measured): string {
+export function reportPage({
+  read,
+  scored,
+  asAnswers,
+  seed,
+  rounds,
+  weights,
+  answerWeights,
+  network,
+}: Measured): string {
   const foreign = scored.filter(({ use }) => use === 'foreign');
   const tune = scored.filter(({ use }) => use === 'tune');
   const answers = (wanted: ScoredCorpus['use']) => asAnswers.filter(({ use }) => use === wanted);
@@ -29,7 +39,7 @@ export function reportPage({ read, scored, asAnswers, seed, rounds, weights, ans
 
 Written by \`npm run injection -- --seed ${seed} --rounds ${rounds}\`; not for editing. What the parts are says
 [verdict](verdict.md#the-classifier). SHA-256 of the weights that were measured: ${weights}, and of those for answers of tools
-${answerWeights}.
+${answerWeights}, of their network ${network}.
 
 Shares are in percent, with Wilson's interval of 95 %. A corpus counts for at most 400 texts, spread over it. *Foreign*: no text of these
 authors was trained on or used for a choice; *tune*: not trained on, but features, rates and thresholds were chosen by them. The split is by
@@ -91,12 +101,40 @@ PINT, requests and tasks of users (self-instruct), each in papers and in mails; 
 The rows before the last two learned from the texts of the first series alone. That of the project's own texts was measured before the last 500
 requests were written, and learned from 175 tasks of self-instruct too, whose authors wrote one of the ten sets (252 tasks of users, not in the list
 below): what it gained there is partly theirs, and those tasks are not learned from. Trees learned what kind of document a sentence stood in
-more than what kind of sentence it is. Not tried: a small network, calibration by language, requests in more languages.
+more than what kind of sentence it is.
 
 Foreign texts were measured once in this series, when all of it was chosen: 63.7 % at 3 % and 48.6 % at 1 %, of which the first series had
-61.1 % and 29.2 %. Seventy of a hundred at 3 % is not reached, neither in answers nor in messages, whose classifier is as it was. Attacks in tool results
-were found less often at 3 % (9 of 24 for 15). Whoever wrote the requests and documents had seen those foreign texts that were judged worst
-before. Sentences that leaned on them, or on how BIPIA groups its attacks, were thrown out; two of them only before the last training.
+61.1 % and 29.2 %. Attacks in tool results were found less often at 3 % (9 of 24 for 15). Whoever wrote the requests and documents had seen
+those foreign texts that were judged worst before. Sentences that leaned on them, or on how BIPIA groups its attacks, were thrown out; two of
+them only before the last training.
+
+A third series gave answers what words mean: vectors of 40,000 English words, and with them how near a sentence is to the rest of its text.
+Recall at 3 % and at 1 % false positives of the papers of the bank, as the mean of the four sets put into them, and of those the questions that
+would be harmless alone; mostly the mean of two or three seeds.
+
+| what | at 3 % | at 1 % | questions at 3 % |
+| --- | --: | --: | --: |
+| the classifier of the second series | 52.4 | 40.8 | 52.6 |
+| 512 classes of words as features of the linear model | 53.0 | 42.7 | |
+| how near a sentence is to the rest and to its neighbours, as features of it | 55.3 | 39.9 | |
+| both | 58.4 | 43.6 | 61.8 |
+| a network of 32 units over what a sentence is about and of what kind it is, alone | 47.6 | 38.8 | 80.2 |
+| linear model and network, learned apart and added | 68.2 | 58.4 | 91.0 |
+| the same with four bits for a number of a vector (of eight before) | 67.4 | 55.6 | 91.0 |
+| the same without the products of a sentence's direction and that of the rest | 65.3 | 53.3 | 88.6 |
+| the same with the direction of the rest itself | 66.6 | 53.2 | 88.9 |
+| linear model with classes and nearness, and the network | 66.6 | 54.4 | 90.3 |
+| a network that learns what the linear model leaves over | 52.5 | 42.3 | 55.3 |
+| linear model, and the mean of three networks of 12, of 24 units | 63.5, 64.9 | 53.3, 54.4 | 85.8, 88.1 |
+| linear model, and the mean of three networks of 16 units: this one, at its seed | 63.0 | 50.4 | 84.2 |
+
+Three networks are kept though two seeds of a single one were better: with another seed one of 32 units gave 62.1. Foreign texts were measured
+twice in this series: when network and linear model were added for the first time (86.1 % at 3 %, 79.8 % at 1 %, by vectors of eight bits), which
+changed nothing that came after but the number of units, and at the end: 85.9 % at 3 %, 81.7 % at 1 %. What is gained is nearly all in requests between the lines of a
+document. Vectors know English alone: words of other languages have no place in them.
+
+Messages are judged as before. There a request of a person is harmless, and these facts say that it is a request. Not tried: calibration by
+language, requests in more languages.
 
 Sentences did not help messages (recall of 15.9 % at 1 % false positives, of windows 21.6 %); nor did more rounds, a slower rate or decay of
 weights. Mails as harmless texts helped messages in the corpora for choices (25.1 % for 21.8 % at 1 %) and not in foreign ones (22.8 % for
