@@ -249,7 +249,8 @@ class Gate:
             raise SystemExit(f"the rows of {correlation_id}: {status} {body}")
         for row in rows:
             if row["event_kind"] == "policy.evaluated":
-                return [*row["policy_decision"]["reasons"], *row["policy_decision"]["review_reasons"]]
+                decision = row["policy_decision"]
+                return [*decision.get("reasons", []), *decision.get("review_reasons", [])]
         raise SystemExit(f"{correlation_id} has no row of its evaluation")
 
     def close(self) -> None:
