@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
 import type { AppendReceipt, NewLedgerRow } from '../../contracts/ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testKeys, testRow } from '../../test/support/ledger.js';
@@ -467,4 +468,29 @@ it('the same rows give byte-identical chains on both stores', async () => {
   );
   expect(heads[0]).toHaveLength(30);
   expect(heads[1]).toEqual(heads[0]);
+});
+
+it('waits once for a process that keeps the SQLite file of the ledger locked, then shortly, and goes on when the lock is gone', async () => {
+  const place = await ledgerPlace('sqlite');
+  const ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  const other = new DatabaseSync((place.target as { readonly file: string }).file);
+  const took = async (step: Promise<unknown>): Promise<number> => {
+    const began = performance.now();
+    await expect(step).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
+    return performance.now() - began;
+  };
+  try {
+    await ledger.append([testRow()]);
+    other.exec('begin immediate');
+    const first = await took(ledger.append([testRow()]));
+    const next = await took(ledger.append([testRow()]));
+    expect(next).toBeLessThan(first / 2);
+    other.exec('rollback');
+    await ledger.append([testRow()]);
+    expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: 2 });
+  } finally {
+    other.close();
+    await ledger.close();
+    await place.remove();
+  }
 });

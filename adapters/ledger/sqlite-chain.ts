@@ -33,6 +33,7 @@ import { CURSOR_COLUMNS, readCursor, readVacuumedRow, VACUUMED_COLUMNS } from '.
 import { assertWritable } from '../store/writable.js';
 import { cursorColumns, hiddenAt, NEWEST_CURSOR, renderingSql, VACUUMED_ROW } from './chain-sql.js';
 import type { Cell } from '../../domain/ledger/cells.js';
+import { beginAlone } from '../store/begin-alone.js';
 
 type Statement = ReturnType<DatabaseSyncInstance['prepare']>;
 
@@ -298,7 +299,7 @@ export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): Ch
     ...sqliteChainReader(connection),
     async commit(calls, nowMs) {
       // Nothing is durable yet. After a crash before COMMIT returns, SQLite drops the transaction at the next open.
-      connection.exec('BEGIN IMMEDIATE');
+      beginAlone(connection);
       try {
         const outcome = writer.append(calls, nowMs);
         writer.save();
@@ -317,7 +318,7 @@ export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): Ch
       }
     },
     async exclusively<Result>(steps: (head: ChainHead) => Steps<Result>) {
-      connection.exec('BEGIN IMMEDIATE');
+      beginAlone(connection);
       try {
         const taken = steps(writer.check());
         let step = taken.next();
@@ -338,7 +339,7 @@ export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): Ch
     },
     async probe() {
       await assertWritable(connection);
-      connection.exec('BEGIN IMMEDIATE');
+      beginAlone(connection);
       try {
         writer.check();
       } finally {

@@ -1,6 +1,5 @@
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { sql, type Kysely } from 'kysely';
-import { sqliteFault } from '../../domain/store-faults.js';
+import { beginAlone } from './begin-alone.js';
 import type { Store } from './database.js';
 
 /** Work inside the shared transaction. It sees the changes of earlier jobs; a job that throws is rolled back alone. */
@@ -55,32 +54,6 @@ export function createGroupWriter<Tables>(store: Store<Tables>): GroupWriter<Tab
       while (running) await running;
     },
   };
-}
-
-/** How long each transaction waits for a lock that was waited for in vain. */
-const STILL_LOCKED_MS = 50;
-/** Files that another process keeps locked, and how long one waits for a lock otherwise. */
-const lockedOut = new WeakMap<DatabaseSyncInstance, number>();
-
-/**
- * SQLite waits for another process on this thread, with everything that it serves. Where one wait was in vain, the next ones are short until a
- * transaction begins again.
- */
-function beginAlone(sqlite: DatabaseSyncInstance): void {
-  const ordinaryMs = lockedOut.get(sqlite);
-  try {
-    sqlite.exec('begin immediate');
-  } catch (error) {
-    if (ordinaryMs === undefined && sqliteFault(error) === 5) {
-      const { timeout } = sqlite.prepare('pragma busy_timeout').get() as { timeout: number };
-      lockedOut.set(sqlite, timeout);
-      sqlite.exec(`pragma busy_timeout=${Math.min(timeout, STILL_LOCKED_MS)}`);
-    }
-    throw error;
-  }
-  if (ordinaryMs === undefined) return;
-  lockedOut.delete(sqlite);
-  sqlite.exec(`pragma busy_timeout=${ordinaryMs}`);
 }
 
 type Outcome = { ok: true; value: unknown } | { ok: false; error: unknown };

@@ -3,9 +3,10 @@ import { basename } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Migration } from 'kysely';
 import { GateError } from '../../domain/errors.js';
+import { beginAlone } from './begin-alone.js';
 import { privateDatabase } from './durable-file.js';
 import { migrate, type StatementHooks, sqliteStore, type Store } from './database.js';
-import { sqliteFault, storeFaultText } from '../../domain/store-faults.js';
+import { storeFaultText } from '../../domain/store-faults.js';
 
 /**
  * One SQLite file that only this process writes, shared by every authority in it. A write is visible to this process at once and durable
@@ -58,9 +59,6 @@ export interface LocalFileOptions {
   readonly maxPages?: number;
 }
 
-/** How long the first statement waits for another process that has locked the file. */
-const LOCKED_MS = 2_000;
-
 interface Waiter {
   resolve(): void;
   reject(error: GateError): void;
@@ -83,7 +81,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
     // power cut undoes runs again: nothing was answered from it, and the sync before the first answer includes it. Fewer checkpoints than
     // SQLite's default, because each one stops the event loop for as long as the disk takes.
     connection.exec(
-      `PRAGMA busy_timeout=${LOCKED_MS}; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=8000;`,
+      'PRAGMA busy_timeout=2000; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=8000;',
     );
     const migrating = sqliteStore(connection);
     for (const [authority, set] of Object.entries(migrations))
@@ -113,8 +111,6 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
   let scheduled = false;
   let closed = false;
   let broken: GateError | null = null;
-  /** Another process has locked the file. */
-  let locked = false;
   let undone: { readonly count: number; readonly why: GateError } | null = null;
 
   const begin = () => {
@@ -122,21 +118,10 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
     if (closed) throw new GateError('store_unavailable', 'the file is closed');
     if (open && connection.isTransaction) return;
     if (open) throw new Error('SQLite ended the transaction by itself');
-    try {
-      connection.exec('BEGIN IMMEDIATE');
-    } catch (error) {
-      if (!locked && sqliteFault(error) === 5) waitForLocks(false);
-      throw error;
-    }
+    // One call after the other begins here.
+    beginAlone(connection, 0);
     open = true;
-    if (locked) waitForLocks(true);
     schedule();
-  };
-
-  // SQLite waits on this thread, with everything that it serves. Where one wait was in vain, nothing waits until a transaction begins again.
-  const waitForLocks = (wait: boolean) => {
-    locked = !wait;
-    connection.exec(`PRAGMA busy_timeout=${wait ? LOCKED_MS : 0}`);
   };
 
   const undo = (error: unknown): GateError => {
