@@ -168,7 +168,7 @@ describe('sandbox: a report says', () => {
   it('what a call does to what, in one line', () => {
     expect(of('delete_file', { path: 'accounts.db' })).toEqual({
       contract: 'gate.sandbox-report/v1',
-      analyzer_version: 'gate-sandbox/21',
+      analyzer_version: 'gate-sandbox/22',
       analyzed: true,
       operation_class: 'delete',
       severity: 'destructive',

@@ -1,4 +1,5 @@
 import { decodeEscapes } from '../inspection/escapes.js';
+import { visibleText } from '../visible-text.js';
 import { fits, type Segment, segmentOf } from './patterns.js';
 
 /**
@@ -19,7 +20,6 @@ export type MayRead = (length: number) => boolean;
 export const LONGEST_PATH = 4_096;
 /** Spellings of one path that are looked at. One with more counts as the worst. */
 const SPELLINGS = 32;
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 
 /** Null where the path has more spellings, or is longer, than is looked at. */
 export function placesOf(path: string, mayRead: MayRead): readonly Place[] | null {
@@ -31,7 +31,7 @@ export function placesOf(path: string, mayRead: MayRead): readonly Place[] | nul
     if (text.includes('\0')) spellings.add(text.slice(0, text.indexOf('\0')));
   };
   add(path);
-  const visible = /[^\x21-\x7e]/.test(path) ? path.normalize('NFKC').replaceAll(INVISIBLE, '').trim() : path;
+  const visible = visibleText(path).trim();
   add(visible);
   if (/[%&\\]/.test(visible)) add(decodeEscapes(visible));
   for (const text of spellings) {

@@ -2,6 +2,7 @@ import { isToldToRemove } from './removal-words.js';
 import type { ShellInArguments, ShellFinding } from '../../contracts/policy.js';
 import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
+import { visibleText } from '../visible-text.js';
 import { type ShellAct, shellActOf } from './acts.js';
 import { Allowance } from './allowance.js';
 import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
@@ -54,7 +55,6 @@ const DEEPEST = 4;
  * fully read.
  */
 const MOST_COMMANDS = 4_096;
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 
 const RANKS: readonly ShellFinding['effect'][] = ['changes', 'takes_over', 'removes_root'];
 const worse = (one: ShellReading | null, other: ShellReading | null): ShellReading | null =>
@@ -134,7 +134,7 @@ const isSamePath = (one: readonly string[], other: readonly string[]): boolean =
 /** Reads the text in every way that a tool may: as written, decoded, and as the rest of a quoted string that it closes. */
 function readText(text: string, allowance: Allowance, isJoined: boolean): Found | null {
   if (!mayHoldCommand(text)) return null;
-  const visible = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
+  const visible = visibleText(text);
   const decoded = /[%&]|\\[ux]/.test(visible) ? decodeEscapes(visible) : visible;
   let worst: Found | null = null;
   for (const reading of new Set([text, visible, decoded])) {
@@ -645,7 +645,7 @@ const namesProgram = (word: string): boolean =>
 /** Whether a text begins with the name of a program that this file knows, in whatever folder it is. */
 const startsCommand = (text: string): boolean => {
   const [first = ''] = text.trimStart().split(/\s/, 1);
-  const plain = /[^\0-\x7f]/.test(first) ? first.normalize('NFKC').replaceAll(INVISIBLE, '') : first;
+  const plain = visibleText(first);
   const program = baseName({ text: plain, raw: plain });
   return namesProgram(program) || SHELL_WORDS.has(program);
 };

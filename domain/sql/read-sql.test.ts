@@ -116,6 +116,17 @@ describe('SQL in the arguments of a call', () => {
       expect(rules.of(tool, args)).toMatch(/^(?:yellow|red)$/);
   });
 
+  it.each(['\u200b', '\u00ad', '\ufe0f', '\u034f', '\u115f', '\u2065', '\u206f', '\u3164', '\ufff9', '\u{e0041}'])(
+    'waits for a person where %j, which nobody sees, stands in a word of a statement',
+    (unseen) => {
+      for (const tool of ['list_files', 'postgres_query', 'query_database'])
+        expect([tool, rules.of(tool, { q: `DR${unseen}OP TABLE users` })]).toEqual([
+          tool,
+          rules.of(tool, { q: 'DROP TABLE users' }),
+        ]);
+    },
+  );
+
   it('lets a long text run that can hold no statement', () => {
     for (const text of ['lorem ipsum dolor, '.repeat(10_000), 'x'.repeat(1_000_000), '1 '.repeat(100_000)])
       expect(rules.of('list_files', { task: text })).toBe('green');

@@ -3,6 +3,7 @@ import { ownName } from '../argument-names.js';
 import { eachText, lowered, namesAmong, scalarsIn } from '../argument-texts.js';
 import { type Checkpoint, unlimited } from '../in-place.js';
 import { decodeEscapes } from '../inspection/escapes.js';
+import { visibleText } from '../visible-text.js';
 import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token } from './lexer.js';
 import { block, buriedShape, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
 import { clientActOf } from './client-commands.js';
@@ -112,7 +113,7 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
       checkpoint();
       const options = optionsAt(path);
       // Also reads the text as a person or a tool may see it: invisible characters removed, full-width letters made plain.
-      const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
+      const plain = visibleText(text);
       const findings = (plain === text ? [text] : [text, plain]).map((reading) => readText(reading, options));
       for (const finding of findings) if (finding) keep(finding, path);
       const isRead = findings.every((finding) => finding?.effect === 'read' && finding.form === 'statement');
@@ -274,7 +275,6 @@ const isHidden = (text: string): boolean =>
 /** To SQL a line break is a blank; what is English is read line by line. */
 const inLines = (pieces: readonly string[]): string => pieces.join('\n');
 
-const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 const RANKS: readonly SqlFinding['effect'][] = ['text', ...EFFECTS];
 
 interface TextOptions {
