@@ -1,4 +1,4 @@
-import { afterSpace, endOfString } from '../mcp/reply.js';
+import { afterSpace, endOfString } from '../mcp/json-text.js';
 
 /** A string of a JSON text: what it says, and where its characters stand, without the quotes (UTF-16 units). */
 export interface JsonString {

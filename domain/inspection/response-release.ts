@@ -6,7 +6,7 @@ import {
   type ScanResult,
 } from '../../contracts/response-scan.js';
 import { sha256Hex } from '../crypto/digest.js';
-import { afterSpace } from '../mcp/reply.js';
+import { afterSpace } from '../mcp/json-text.js';
 import { type JsonString, stringsOf } from './json-strings.js';
 import { bytesWithheld, type Edit } from './withheld-bytes.js';
 

@@ -1,5 +1,6 @@
 import type { EntitySpan } from '../../contracts/response-scan.js';
-import { afterSpace, endOfString, membersOf } from '../mcp/reply.js';
+import { afterSpace, endOfString } from '../mcp/json-text.js';
+import { membersOf } from '../mcp/reply.js';
 import type { JsonString } from './json-strings.js';
 
 /** Another text in place of a part. */

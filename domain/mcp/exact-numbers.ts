@@ -1,3 +1,5 @@
+import { endOfString } from './json-text.js';
+
 /**
  * Replaces every number that a double cannot hold exactly by a string, so that two texts that differ only in such a number still differ
  * after parsing. For digests; the text must be valid JSON.
@@ -26,7 +28,6 @@ export function exactly(text: string): string {
 }
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 const isOfNumber = (code: number): boolean => isDigit(code) || '+-.eE'.includes(String.fromCharCode(code));
@@ -35,12 +36,3 @@ const isExact = (literal: string): boolean =>
   literal.length <= 15 &&
   Number.isFinite(Number(literal)) &&
   (Number(literal) !== 0 || !/[1-9]/.test(literal.split(/e/i)[0] ?? ''));
-
-function endOfString(text: string, from: number): number {
-  for (let at = from + 1; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === BACKSLASH) at += 1;
-    else if (code === QUOTE) return at + 1;
-  }
-  return text.length;
-}

@@ -1,4 +1,5 @@
 import type { Json } from '../../contracts/json.js';
+import { afterSpace, endOfString, isSpace } from './json-text.js';
 
 /** An upstream's answer under the caller's id: the original text of the result or error, and whether the tool reported a failure. */
 export interface Reply {
@@ -125,23 +126,6 @@ const isText = (text: string | undefined, value: string): boolean =>
 function isError(text: string): boolean {
   const error = JSON.parse(text) as { code?: unknown; message?: unknown };
   return typeof error === 'object' && Number.isInteger(error.code) && typeof error.message === 'string';
-}
-
-const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
-
-/** The index of the first character from `from` on that is no white space of JSON. */
-export function afterSpace(text: string, from: number): number {
-  let at = from;
-  while (isSpace(text.charCodeAt(at))) at += 1;
-  return at;
-}
-
-/** The index after a string that begins at `from`. */
-export function endOfString(text: string, from: number): number {
-  for (let at = from + 1; ; at += 1) {
-    if (text[at] === '\\') at += 1;
-    else if (text[at] === '"') return at + 1;
-  }
 }
 
 const TOO_DEEP = -1;

@@ -1,5 +1,6 @@
 import type { Json } from '../../contracts/json.js';
 import { foreignText } from '../text.js';
+import { endOfString } from './json-text.js';
 
 /** Why a text is not strict JSON; its message is for the caller. */
 export class StrictJsonError extends Error {}
@@ -50,7 +51,6 @@ export function parseJsonOnce(text: string): Json {
 }
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
@@ -121,15 +121,6 @@ function scan(text: string, maxDepth: number, { data, exact }: Rules): void {
       expectsKey = false;
     }
     at += 1;
-  }
-}
-
-/** The index after the closing quote. */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; ; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === BACKSLASH) at += 1;
-    else if (code === QUOTE) return at + 1;
   }
 }
 
