@@ -3,12 +3,12 @@ import type { AccessTokenRules } from '../domain/identity/access-tokens.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { type Config, csv, seconds, setting } from './env.js';
 import { ASYMMETRIC_ALGORITHMS } from '../domain/identity/asymmetric-algorithms.js';
+import { isLabel } from '../domain/identity/spiffe.js';
 import { parsedBy } from './shared.js';
 
 const DEFAULT_ALGORITHMS = 'RS256,PS256,ES256,EdDSA';
 
-const LABEL = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/;
-const label = z.string().regex(LABEL, 'must be 1 to 63 letters, digits, ".", "_", "-"');
+const label = z.string().refine(isLabel, 'must be 1 to 63 letters, digits, ".", "_", "-"');
 const claimName = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be the name of a claim');
 const address = z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' });
 
@@ -18,7 +18,7 @@ function nameMap(text: string): ReadonlyMap<string, string> {
   for (const entry of text.split(',')) {
     const at = entry.lastIndexOf('=');
     const [external, internal] = [entry.slice(0, at), entry.slice(at + 1)];
-    if (at <= 0 || external !== external.trim() || !LABEL.test(internal))
+    if (at <= 0 || external !== external.trim() || !isLabel(internal))
       throw new Error(`${entry}: an entry is written external=internal, without spaces around either`);
     if (map.has(external)) throw new Error(`${external} stands there twice`);
     map.set(external, internal);

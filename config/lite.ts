@@ -4,6 +4,7 @@ import { timingSafeEqual, createHash } from 'node:crypto';
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
 import { parseKeyRing } from '../domain/crypto/key-ring.js';
+import { isLabel } from '../domain/identity/spiffe.js';
 import { isPublicAddress, literalAddress } from '../domain/outbound/addresses.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import {
@@ -46,8 +47,6 @@ export interface DeciderToken {
   readonly token: string;
 }
 
-const LABEL = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/;
-
 function registry(text: string): { key: string; token: string }[] {
   const entries = text
     .split(',')
@@ -67,14 +66,14 @@ function registry(text: string): { key: string; token: string }[] {
 const agents = parsedBy<readonly AgentToken[]>((text) =>
   registry(text).map(({ key, token }) => {
     const [tenant, agent, more] = key.split('/');
-    if (!tenant || !agent || more !== undefined || !LABEL.test(tenant) || !LABEL.test(agent))
+    if (!tenant || !agent || more !== undefined || !isLabel(tenant) || !isLabel(agent))
       throw new Error('an agent is written tenant/agent, each 1 to 63 characters of A-Z a-z 0-9 . _ -');
     return { tenant, agent, token };
   }),
 );
 const deciders = parsedBy<readonly DeciderToken[]>((text) =>
   registry(text).map(({ key, token }) => {
-    if (!LABEL.test(key)) throw new Error('a tenant is 1 to 63 characters of A-Z a-z 0-9 . _ -');
+    if (!isLabel(key)) throw new Error('a tenant is 1 to 63 characters of A-Z a-z 0-9 . _ -');
     return { tenant: key, token };
   }),
 );
