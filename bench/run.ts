@@ -22,8 +22,9 @@ import { runReviewListsBench } from './review-lists.js';
 import { writeReport } from './report.js';
 import { runSoak, SOAK_SIDES } from './soak.js';
 import { runStartBench } from './start.js';
+import { runSdkBench } from './sdk.js';
 
-const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks|ledger|ledger-reads|review|review-lists|console|policy|policy-lab|brain|identity] [options]
+const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks|ledger|ledger-reads|review|review-lists|console|policy|policy-lab|brain|identity|sdk] [options]
   calls    Gate over bare workflows of the same shape (default)
     --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
@@ -79,6 +80,9 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
   brain    what the readers of injected instructions cost, beside the whole inspection of a call, and what models do where a provider is away
     --rounds N      rounds (6)
   identity  certificates, grants and their checks
+    --seconds S     length of a round, at concurrency 1 and at 16 each (3)
+  sdk      what the agent SDK adds to a question over the same request by hand
+    --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
 `;
 
@@ -293,6 +297,7 @@ async function run(what: string): Promise<void> {
       ],
       tables: { identity: await runIdentityBench({ roundMs: Number(values.seconds ?? '3') * 1000, say }) },
     });
+  if (what === 'sdk') return runSdkBench({ rounds, roundMs: Number(values.seconds ?? '3') * 1000, say });
   throw new Error(USAGE);
 }
 
