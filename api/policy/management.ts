@@ -45,6 +45,12 @@ export interface PolicyManagement {
   close(): Promise<void>;
 }
 
+/** The policies that a route is about. Throws in a process that judges by the rules that ship alone. */
+export function managedBy(management: PolicyManagement | null): PolicyManagement {
+  if (!management) throw new GateError('store_unavailable', 'this process keeps no policies');
+  return management;
+}
+
 /** Less than the two seconds that a worker waits for the policy engine. */
 export const EVALUATION_LIMIT_MS = 1_800;
 /** What an ordinary call may take by rules that somebody puts in force: the rest is for large ones, and for other machines. */

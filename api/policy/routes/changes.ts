@@ -13,11 +13,10 @@ import {
   updatePolicy,
 } from '../../../contracts/policy-library.js';
 import { storableString } from '../../../contracts/storable.js';
-import { GateError } from '../../../domain/errors.js';
 import { EVERYBODY } from '../../../domain/policy/library-ports.js';
 import type { PolicyLibrary } from '../../../domain/policy/library.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import type { PolicyManagement } from '../management.js';
+import { managedBy, type PolicyManagement } from '../management.js';
 import { byName, nameInPath, ofTenant, versionNumber } from './policies.js';
 
 /** A text of the largest size, with every character escaped. */
@@ -27,10 +26,7 @@ const FOLDER_BODY_LIMIT = 64 * 1_048_576;
 
 /** What changes policies. Each change is a new version, and is in force here when it is answered. */
 export function policyChangeRoutes(app: ServiceApp, management: PolicyManagement | null): void {
-  const library = (): PolicyLibrary => {
-    if (!management) throw new GateError('store_unavailable', 'this process keeps no policies');
-    return management.library;
-  };
+  const library = (): PolicyLibrary => managedBy(management).library;
   const answers = { 200: mutatedPolicy };
   app.post(
     '/policies',

@@ -17,7 +17,7 @@ import { toldExplanation } from '../../../domain/policy/explain/told.js';
 import type { PolicySet } from '../../../domain/policy/policy-set.js';
 import { comparedIn } from '../../../domain/replay/comparisons.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import type { PolicyManagement } from '../management.js';
+import { managedBy, type PolicyManagement } from '../management.js';
 import { ofTenant } from './policies.js';
 
 /** The largest request with everything that its rows say of it. */
@@ -29,10 +29,7 @@ const MOST_LABS = 2;
 
 /** What rules say of calls that were judged before. Nothing of it changes anything, and nothing of it is stored. */
 export function policyStudyRoutes(app: ServiceApp, floor: PolicySet, management: PolicyManagement | null): void {
-  const managed = (): PolicyManagement => {
-    if (!management) throw new GateError('store_unavailable', 'this process keeps no policies');
-    return management;
-  };
+  const managed = () => managedBy(management);
   app.post(
     '/policies/replay',
     { bodyLimit: RECORDED_BODY_LIMIT, schema: { body: recordedVerdict, response: { 200: replayedVerdict } } },

@@ -14,7 +14,7 @@ import { inForce } from '../../../domain/policy/library.js';
 import type { Template } from '../../../domain/policy/templates.js';
 import { answersAsMade } from '../../plugins/answers-as-made.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import type { PolicyManagement } from '../management.js';
+import { managedBy, type PolicyManagement } from '../management.js';
 import { ofTenant } from './policies.js';
 import { BATCH_BODY_LIMIT, judgedWith } from './trials.js';
 
@@ -24,10 +24,7 @@ const byName = z.strictObject({ name: policyName.regex(/\.rego$/, 'ends with .re
 
 /** The catalogue: policies that ship without being in force, until somebody installs one. */
 export function policyTemplateRoutes(app: ServiceApp, management: PolicyManagement | null): void {
-  const managed = (): PolicyManagement => {
-    if (!management) throw new GateError('store_unavailable', 'this process keeps no policies');
-    return management;
-  };
+  const managed = () => managedBy(management);
   async function installedFor(tenant: string): Promise<ReadonlySet<string>> {
     const { policies } = await managed().store.catalogue();
     return new Set(inForce(policies, tenant).map(({ name }) => name));

@@ -8,11 +8,10 @@ import {
   tenantPoliciesRequest,
   withdrawnTenant,
 } from '../../../contracts/policy-library.js';
-import { GateError } from '../../../domain/errors.js';
 import { soonToldTo } from '../../../domain/ledger/soon-told.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { tenantStepRoute, type Trusting } from '../../plugins/tenant-steps.js';
-import type { PolicyManagement } from '../management.js';
+import { managedBy, type PolicyManagement } from '../management.js';
 
 /** With the step, shorter than whoever brings it waits. */
 const TOLD_LIMIT_MS = 10_000;
@@ -25,10 +24,7 @@ export function policyTenantRoutes(
   management: PolicyManagement | null,
   tls: Trusting | undefined,
 ): void {
-  const managed = (): PolicyManagement => {
-    if (!management) throw new GateError('store_unavailable', 'this process keeps no policies');
-    return management;
-  };
+  const managed = () => managedBy(management);
   /** These have no person behind them: who asked is the service of the certificate. */
   const byService = (request: FastifyRequest, reason: string): PolicyReason => ({
     reason,

@@ -14,7 +14,7 @@ import { EVERYBODY } from '../../../domain/policy/library-ports.js';
 import type { Judgement } from '../../../domain/policy/policy-set.js';
 import { answersAsMade } from '../../plugins/answers-as-made.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import type { PolicyManagement } from '../management.js';
+import { managedBy, type PolicyManagement } from '../management.js';
 import { POLICY_BODY_LIMIT } from './changes.js';
 import { ofTenant } from './policies.js';
 
@@ -24,10 +24,7 @@ const LAB = 'gate/policy-lab';
 
 /** What tries a policy without storing it: whether it compiles, and how it would judge calls of before. */
 export function policyTrialRoutes(app: ServiceApp, management: PolicyManagement | null): void {
-  const managed = (): PolicyManagement => {
-    if (!management) throw new GateError('store_unavailable', 'this process keeps no policies');
-    return management;
-  };
+  const managed = () => managedBy(management);
   app.post(
     '/policies/validate',
     { bodyLimit: POLICY_BODY_LIMIT, schema: { body: validatePolicy, response: { 200: validatedPolicy } } },
