@@ -50,7 +50,7 @@ export function registerChats(program: Command): void {
     });
 }
 
-/** Says of what there is none: names are typed by hand. */
+/** Names what was not found: names are typed by hand, and may be mistyped. */
 async function linked<Answer>(asked: Promise<Answer>, none: string): Promise<Answer> {
   try {
     return await asked;

@@ -13,7 +13,7 @@ export interface RecordNotifier {
 }
 
 const LOOK_INTERVAL_MS = 200;
-/** Whoever asks when the time is over already still gets what stands then, from a store that answers in this time. */
+/** A caller whose time is over already still gets the current record, if the store answers within this time. */
 const FIRST_LOOK_MS = 5_000;
 const late = () => new Error('the store did not answer in time');
 
@@ -48,12 +48,12 @@ export function createRecordNotifier(find: (correlationId: string) => Promise<Ca
       interval = null;
     }
   };
-  /** Looks that are under way: a store that is slow is not asked again for what it has not answered. */
+  /** Reads under way. A slow store is not asked again for a record that it has not answered yet. */
   const looking = new Set<string>();
   const look = () => {
     for (const correlationId of waiters.keys()) {
       if (looking.has(correlationId)) {
-        // Whose time is over does not wait for a store that hangs.
+        // A caller whose time is over does not wait for a store that hangs.
         settle(correlationId, null, { error: late() });
         continue;
       }

@@ -13,7 +13,7 @@ export interface SuggestionTables {
 }
 type Row = SuggestionTables['policy_suggestions'];
 
-/** Changes at once of others, after which one is given up. */
+/** How often a change is tried again because another process changed the row meanwhile. */
 const ATTEMPTS = 5;
 const none = { passed: 0, of: 0 };
 /** What speaks for a suggestion that somebody else wrote. */
@@ -77,7 +77,7 @@ export function suggestionStore(
     }
     throw new GateError('store_unavailable', 'the suggestions change all the time');
   }
-  /** Only in the place of what was read. */
+  /** Writes only if the row is still the one that was read. */
   async function written(row: Row, isThere: boolean, mac: string | null): Promise<{ readonly changes: bigint }> {
     if (!isThere) {
       const added = db.insertInto('policy_suggestions').values(row);
@@ -115,7 +115,7 @@ export function suggestionStore(
             // Whoever edited one has it compared with all that people decided: it may have been withdrawn.
             if (row === null || !isGates) return { ...one, facts, ...(row !== null && { checked_seq: 0 }) };
             if (row.withdrawn_why !== null) return null;
-            // What lies between the last look and a later window was looked at by nobody.
+            // A window that begins after the last look leaves a gap that nobody looked at.
             return { ...row, facts, checked_seq: Math.min(Number(row.checked_seq), one.checked_seq) };
           });
         }

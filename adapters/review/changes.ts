@@ -6,7 +6,7 @@ import { type Ask, statement } from '../store/statement.js';
 import type { rowViews } from './row-views.js';
 import type { Listed } from './stored-row.js';
 
-/** Rows that changed since a look, beyond which no change of them is told one by one. */
+/** If more rows than this changed since the last look, they are not told one by one. */
 const AT_ONCE = 1_000;
 /** On Postgres, how far behind the newest change a reader begins to remember what it has seen. */
 const BEHIND = 1_000;

@@ -39,7 +39,7 @@ const COLUMNS: readonly (readonly [string, (row: LedgerEntry) => Json | undefine
 
 const FORMULA = /[=+\-@\uff0b\uff0d\uff1d\uff20]/;
 const DIVIDES = /[;\p{Cc}\u2028\u2029]/u;
-/** A cell begins after these all the same. */
+/** Spreadsheets skip these at the start of a cell. */
 const NOTHING_YET = /["'\s]/;
 
 /** RFC 4180, for spreadsheets; some of them divide cells at `;` or a tab as well. What a row holds beside these columns is in the JSON lines. */

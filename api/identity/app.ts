@@ -131,7 +131,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
       attestation: () => verifiersSay(verifiers),
       ...options.readiness,
     },
-    // An agent that has no certificate yet comes with a token, and whoever verifies with none of Gate's: the table of callers tells them from others.
+    // An agent without a certificate brings a token, and a verifier brings nothing of Gate's. The table of callers knows both.
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'asked' as const } }),
     ...(options.bootstrapCas !== undefined && { bootstrapCas: options.bootstrapCas }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
@@ -140,7 +140,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   const metrics = identityMetrics(options.registry);
   service.app.addHook('onReady', async () => outbox.begin());
   service.app.addHook('onClose', () => outbox.close());
-  // Nobody waits for it: what is stored is sent, now or later.
+  // Nobody waits for this: rows that are stored are sent, now or later.
   const tell = (): void => void outbox.flush().catch(() => undefined);
   const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;
   const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });

@@ -12,7 +12,7 @@ export function copyOnClick(): void {
   reachable('[data-copy]');
 }
 
-/** Within a link the link is reached, which leads to where the id stands by itself. */
+/** An id inside a link cannot be focused by itself: the link is, and it leads to a page where the id stands alone. */
 function reachable(ids: string): void {
   for (const id of document.querySelectorAll<HTMLElement>(ids)) {
     if (id.closest('a')) continue;

@@ -3,7 +3,7 @@ import { oneLine, printable } from '../../domain/printable.js';
 /** A line of a policy's text: what nobody sees is an escape, but for the tabs that it is indented with. */
 export const sourceLine = (line: string): string => line.split('\t').map(oneLine).join('\t');
 
-/** Lines that are parts of their own, with a place and a colour: in a text of a megabyte of line breaks each costs more than thirty times what it says. */
+/** How many lines are elements of their own, with an anchor and a colour. An element costs more than thirty times an empty line. */
 export const PLACED_LINES = 5_000;
 
 /** What stands behind those lines, in one part. */
@@ -20,7 +20,7 @@ export const Source = ({
 }: {
   readonly text: string;
   readonly label?: string;
-  /** Whether the page has no other one, whose lines an address would mean too. */
+  /** Whether this is the only text on the page: lines of two texts would share their anchors. */
   readonly isAlone?: boolean;
 }) => {
   const lines = text.split('\n');

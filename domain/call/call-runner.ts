@@ -1,7 +1,7 @@
 import { type CallContract, type CallInput, type CallSummary, DECISION_CONTRACT } from '../../contracts/call.js';
 import type { ErrorCodeName } from '../../contracts/error-codes.js';
 
-/** Of a request under the id of another one. */
+/** The refusal of a request whose id belongs to another request. */
 export const conflictCode = (contract: CallContract): ErrorCodeName =>
   contract === DECISION_CONTRACT ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict';
 
@@ -12,6 +12,6 @@ export interface CallRunner {
    * earlier: the record then has the answer. Throws GateError: `pipeline_unavailable` naming the layer, or a conflict.
    */
   start(call: CallInput, deadlineMs: number): Promise<CallSummary | null>;
-  /** Throws what `start` would throw in the end while calls certainly cannot be run; asked before anything of a new call is stored. */
+  /** Throws at once what `start` would throw after a wait, while no call can be run. Called before anything of a new call is stored. */
   assertUp?(): void;
 }

@@ -15,7 +15,7 @@ export class KeyStoreError extends Error {
   }
 }
 
-/** A key as its store signs by it. */
+/** A key that lies in a store, which signs by it. */
 export interface StoredKey extends Omit<HeldKey, 'fault'> {
   /** What it signs at most, in bytes, where its store says so. */
   readonly longestText?: number;
@@ -40,14 +40,14 @@ export function guardedKey(where: string, key: StoredKey, now: () => number = Da
       : verify('sha256', bytes, { key: key.publicKey, dsaEncoding: 'ieee-p1363' }, signature));
 
   const isHeld = (): boolean => circuit.standing().state === 'held';
-  /** Everybody who waited when a store failed was told of one failure: only who tried again behind it makes the pause longer. */
+  /** All who waited when a store failed were told of the same failure. Only an attempt made after it makes the pause longer. */
   const failed = (fault: UpstreamFault, isTrial: boolean): void => {
     if (isTrial || !isHeld()) circuit.failed(fault);
   };
 
   async function sign(bytes: Uint8Array): Promise<Buffer> {
     const { longestText = Number.POSITIVE_INFINITY } = key;
-    // Whoever wants a long text signed says nothing about the store, and takes no turn of anybody.
+    // A text that is too long says nothing about the store, and takes nobody's turn.
     if (bytes.length > longestText) throw unavailable(`it signs texts of ${longestText} bytes at most`);
     const held = circuit.held();
     if (held !== null) throw unavailable(`${held}; it is asked again in a moment`);

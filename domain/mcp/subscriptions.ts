@@ -95,7 +95,7 @@ export function stamped(params: string, id: string | number): string {
   return objectText(members.set('_meta', objectText(meta)));
 }
 
-/** The same without one: which request of Gate's a server says it for is nothing to a client. */
+/** The same without that id: a client does not know the requests that Gate sent to the server. */
 export function unstamped(params: string): string {
   const members = new Map(membersOf(params) ?? []);
   const meta = new Map(membersOf(members.get('_meta') ?? '') ?? []);

@@ -25,7 +25,7 @@ export interface Holder {
 
 export interface HeldSubscriptionsOptions {
   readonly store: SubscriptionStore;
-  /** Asks the upstream in the agent's name. Whether it did as asked nobody waits to know. */
+  /** Asks the upstream in the agent's name, and waits for no answer. */
   readonly tell: (caller: UpstreamCaller, method: string, uri: string) => Promise<unknown>;
   readonly now?: () => number;
 }
@@ -35,7 +35,7 @@ const MOST_CORRECTIONS = 5;
 const SWEPT_AT_ONCE = 50;
 /** Agents whose upstreams are being told. */
 const MOST_SWEEPING = 100;
-/** So long after a change at one replica, the others may still tell by what was held before. */
+/** For so long after a change at one replica, the others may still act on what was held before. */
 const READ_MS = 1_000;
 const MOST_AGENTS = 1_000;
 /** Of the addresses that are remembered for it, of all agents together. */
@@ -117,7 +117,7 @@ export function heldSubscriptions({ store, tell, now = Date.now }: HeldSubscript
         // An agent that just tells its upstream something looks again once that answered: whoever ends a turn sweeps after it, not in it.
         const busy = new Map([...turns.values()].map(({ caller }) => [agentOf(caller), caller] as const));
         const over = await store.over(SWEPT_AT_ONCE, [...new Map([...busy, ...sweeping]).values()]);
-        // What is being told by now is removed by who tells it.
+        // Whoever is telling it now removes it.
         const left = over.filter(({ caller, uri }) => !turns.has(turnOf(caller, uri)));
         const callers = new Map(left.map(({ caller }) => [agentOf(caller), caller]));
         for (const [agent, caller] of callers) {
