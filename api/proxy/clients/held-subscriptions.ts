@@ -25,7 +25,7 @@ export interface Holder {
 
 export interface HeldSubscriptionsOptions {
   readonly store: SubscriptionStore;
-  /** Asks the upstream in the agent's name, and waits for no answer. */
+  /** Asks the upstream in the agent's name. Nobody looks at its answer. */
   readonly tell: (caller: UpstreamCaller, method: string, uri: string) => Promise<unknown>;
   readonly now?: () => number;
 }
