@@ -148,7 +148,35 @@ export interface paths {
                         csr_pem: string;
                         /** @default 3600 */
                         ttl_seconds?: number;
-                        attestation?: unknown;
+                        attestation?: {
+                            contractVersion: string;
+                            /** Format: uuid */
+                            requestId: string;
+                            evidenceKind: string;
+                            evidence: string;
+                            evidenceSha256: string;
+                            challenge: {
+                                nonce: string;
+                                /** Format: date-time */
+                                issuedAt: string;
+                                /** Format: date-time */
+                                expiresAt: string;
+                            };
+                            expected: {
+                                publicKeySha256: string;
+                                svidSha256: string;
+                                spiffeId: string;
+                                tenant: string;
+                                workload: string;
+                                instance: string;
+                                platformIssuer: string;
+                                trustAnchorId: string;
+                                measurementPolicyVersion: string;
+                                verifierPolicyVersion: string;
+                            };
+                            /** Format: date-time */
+                            requestedAt: string;
+                        };
                     };
                 };
             };
@@ -212,7 +240,35 @@ export interface paths {
                         csr_pem: string;
                         /** @default 3600 */
                         ttl_seconds?: number;
-                        attestation?: unknown;
+                        attestation?: {
+                            contractVersion: string;
+                            /** Format: uuid */
+                            requestId: string;
+                            evidenceKind: string;
+                            evidence: string;
+                            evidenceSha256: string;
+                            challenge: {
+                                nonce: string;
+                                /** Format: date-time */
+                                issuedAt: string;
+                                /** Format: date-time */
+                                expiresAt: string;
+                            };
+                            expected: {
+                                publicKeySha256: string;
+                                svidSha256: string;
+                                spiffeId: string;
+                                tenant: string;
+                                workload: string;
+                                instance: string;
+                                platformIssuer: string;
+                                trustAnchorId: string;
+                                measurementPolicyVersion: string;
+                                verifierPolicyVersion: string;
+                            };
+                            /** Format: date-time */
+                            requestedAt: string;
+                        };
                         agent_spiffe: string;
                         credential_fingerprint: string;
                         public_key_sha256: string;
@@ -5031,6 +5087,7 @@ export interface paths {
                     "application/json": {
                         ak_key_id: string;
                         measurement_policy_version: string;
+                        csr_pem?: string;
                     };
                 };
             };

@@ -532,7 +532,35 @@ export interface paths {
                         csr_pem: string;
                         /** @default 3600 */
                         ttl_seconds?: number;
-                        attestation?: unknown;
+                        attestation?: {
+                            contractVersion: string;
+                            /** Format: uuid */
+                            requestId: string;
+                            evidenceKind: string;
+                            evidence: string;
+                            evidenceSha256: string;
+                            challenge: {
+                                nonce: string;
+                                /** Format: date-time */
+                                issuedAt: string;
+                                /** Format: date-time */
+                                expiresAt: string;
+                            };
+                            expected: {
+                                publicKeySha256: string;
+                                svidSha256: string;
+                                spiffeId: string;
+                                tenant: string;
+                                workload: string;
+                                instance: string;
+                                platformIssuer: string;
+                                trustAnchorId: string;
+                                measurementPolicyVersion: string;
+                                verifierPolicyVersion: string;
+                            };
+                            /** Format: date-time */
+                            requestedAt: string;
+                        };
                     };
                 };
             };
