@@ -147,7 +147,10 @@ describe('the pages of the engine, in clear', () => {
     for (const path of ['/api/v1/namespaces', '/api/v1/settings']) expect((await ask(path)).status).toBe(401);
     expect((await decode('', [await sealed('a')])).status).toBe(401);
     expect((await decode(`gate_workflows_session=${'0'.repeat(64)}`, [await sealed('a')])).status).toBe(401);
+    const begun = performance.now();
     expect((await link(`${TOKEN}0`)).status).toBe(401);
+    // As long as the form takes: a token is not guessed sooner here.
+    expect(performance.now() - begun).toBeGreaterThan(490);
     expect(asked).toEqual([]);
   });
 

@@ -128,7 +128,10 @@ export function createWorkflowPages({
   });
   app.post('/sign-in/link', async (request) => {
     const token = bearerOf(request);
-    if (token === null || !isOperator(token)) throw new GateError('unauthenticated');
+    if (token === null || !isOperator(token)) {
+      await wrong();
+      throw new GateError('unauthenticated');
+    }
     return { path: `/sign-in?link=${links.issue(SIGNED_IN)}`, expires_in_secs: LINK_LIFE_MS / 1_000 };
   });
 
