@@ -13,8 +13,9 @@ const page = (file: string): string => readFileSync(join(REFERENCE_DIRECTORY, fi
 const firstCells = (text: string): string[] =>
   [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
 
-/** What is kept of TypeScript and scripts, tests aside. */
-const SOURCES = execFileSync('git', ['ls-files', '*.ts', '*.tsx', '*.mjs'], { cwd: PROJECT_ROOT, encoding: 'utf8' })
+/** TypeScript and scripts, tests aside; also files that are new and not yet added. */
+const LISTED = ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx', '*.mjs'];
+const SOURCES = execFileSync('git', LISTED, { cwd: PROJECT_ROOT, encoding: 'utf8' })
   .split('\n')
   .filter((file) => file !== '' && !/\.test\.tsx?$|^test\/|^config\/elsewhere\.ts$/.test(file));
 /** The ways in which source reads a variable, or names one to whoever reads it. */
