@@ -84,6 +84,18 @@ describe('a command loads what it needs, and no more', () => {
       expect(out).toContain(`\n  ${code}`);
   });
 
+  it.each([
+    ['decide x', 'gate decide --help says how it is used; gate --help lists the commands'],
+    ['tools set a', 'gate tools set --help says how it is used; gate tools --help lists the commands'],
+    // What is no command of a group is taken for an argument of the one that it runs unless told otherwise.
+    ['tools nope', 'gate tools list --help says how it is used; gate tools --help lists the commands'],
+    ['start --nope', 'gate start --help says how it is used; gate --help lists the commands'],
+    ['nope', 'gate --help lists the commands'],
+  ])('a wrong use, gate %s, is told whose help says how', (line, hint) => {
+    const { status, out } = run(...line.split(' '));
+    expect({ status, said: out.trimEnd().split('\n').at(-1) }).toEqual({ status: 2, said: `(${hint})` });
+  });
+
   it('knows every command that a page names', () => {
     const known = new Set([...run('--help').out.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name));
     const pages = execFileSync('git', ['ls-files', '*.md'], { cwd: PROJECT_ROOT, encoding: 'utf8' }).trim().split('\n');

@@ -50,7 +50,17 @@ async function createProgram(typed: string | undefined, commands: Commands): Pro
       .showHelpAfterError(`(gate decide <id> ${DECISIONS[typed]} does that; gate pending lists the ids)`);
   const named = typed !== undefined && Object.hasOwn(commands, typed) ? commands[typed] : undefined;
   for (const load of named ? [named] : Object.values(commands)) (await load())(program);
+  nameTheirHelp(program, 'gate');
   return program;
+}
+
+/** After a wrong use of a command stands whose help says how it is used, and where the commands beside it are listed. */
+function nameTheirHelp(group: Command, path: string): void {
+  for (const command of group.commands) {
+    const own = `${path} ${command.name()}`;
+    command.showHelpAfterError(`(${own} --help says how it is used; ${path} --help lists the commands)`);
+    nameTheirHelp(command, own);
+  }
 }
 
 /**
