@@ -1,5 +1,5 @@
 import { detectInjection, detectInjectionInAnswer } from './injection.js';
-import { ANSWER_SUSPECT_FROM, createScorer, scoreAsAnswer, SUSPECT_FROM } from './injection-classifier.js';
+import { ANSWER_SUSPECT_FROM, createScorer, scoreAsAnswer, scoreOf, SUSPECT_FROM } from './injection-classifier.js';
 import type { Detection } from './lanes.js';
 import { base64In } from './ciphers.js';
 import { type HeuristicLevel, inspectTexts, readingsOf, stringsWithin, textInBase64 } from './texts.js';
@@ -74,8 +74,8 @@ export function injectedTexts(strings: readonly JsonString[], level: HeuristicLe
 
 /** The strings that one of the classifiers takes for orders, each by itself. */
 function readAsOrders(strings: readonly JsonString[], level: HeuristicLevel): ReadonlySet<JsonString> {
-  const score = createScorer();
-  const asAnswer = createScorer(undefined, scoreAsAnswer);
+  const score = createScorer(scoreOf);
+  const asAnswer = createScorer(scoreAsAnswer);
   return new Set(
     strings.filter(
       (string) =>

@@ -84,7 +84,7 @@ describe('the classifier', () => {
   });
 
   it('reads so much of what is read together, and nothing of texts too short to say anything', () => {
-    const score = createScorer();
+    const score = createScorer(scoreOf);
     expect(score('Ignore this')).toBe(Number.NEGATIVE_INFINITY);
     score('a '.repeat(500_000));
     expect(score(IN_OTHER_WORDS[0] as string)).toBe(Number.NEGATIVE_INFINITY);

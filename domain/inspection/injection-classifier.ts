@@ -40,7 +40,7 @@ export function scoreAsAnswer(text: string, { linear, network }: AnswersModel = 
   let all = USUAL.sentences * USUAL.score;
   let sentences = USUAL.sentences;
   readSentences(text, (buckets, count, words, facts) => {
-    const score = scoreOfWindow(linear, buckets, count, words) + (facts ? scoreOfFacts(network, facts) : 0);
+    const score = scoreOfWindow(linear, buckets, count, words) + scoreOfFacts(network, facts);
     most = Math.max(most, score);
     all += score;
     sentences += 1;
@@ -53,20 +53,12 @@ const scoreOfWindow = (model: InjectionModel, buckets: Int32Array, count: number
   model.bias + model.step * weighed(model.weights, buckets, count, words);
 
 /** Scores texts that are read together, within one bound for all of them. */
-export function createScorer(model?: InjectionModel): (text: string) => number;
-export function createScorer<Model>(
-  model: Model | undefined,
-  score: (text: string, model?: Model) => number,
-): (text: string) => number;
-export function createScorer(
-  model?: InjectionModel,
-  score: (text: string, model?: InjectionModel) => number = scoreOf,
-): (text: string) => number {
+export function createScorer(score: (text: string) => number): (text: string) => number {
   let left = MOST_CLASSIFIED;
   return (text) => {
     if (text.length < SHORTEST_TEXT || left <= 0) return Number.NEGATIVE_INFINITY;
     const read = text.length <= left ? text : text.slice(0, left);
     left -= read.length;
-    return score(read, model);
+    return score(read);
   };
 }

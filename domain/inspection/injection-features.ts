@@ -11,9 +11,9 @@ export const LONGEST_TOKEN = 40;
 
 /**
  * The distinct features of one window, as buckets, in the order in which they first occur: the first `words` are of its words, the others say
- * what kind of window it is. Of a sentence there are `facts` too. The lists are used again for the next one.
+ * what kind of window it is. The list is used again for the next one.
  */
-export type WindowReader = (buckets: Int32Array, count: number, words: number, facts?: Float32Array) => void;
+export type WindowReader = (buckets: Int32Array, count: number, words: number) => void;
 
 export const LINE_FEED = 0x0a;
 export const SPACE = 0x20;

@@ -13,9 +13,11 @@ import {
   mix,
   partsOf,
   SPACE,
-  type WindowReader,
   YOU,
 } from './injection-features.js';
+
+/** Reads a sentence as a window is read, and besides what the network reads of it. Both lists are used again for the next one. */
+export type SentenceReader = (buckets: Int32Array, count: number, words: number, facts: Float32Array) => void;
 
 /** What a network reads of a sentence: what it is about, and of what kind it is. */
 export const SENTENCE_FACTS = MEANING_FACTS + 24;
@@ -85,7 +87,7 @@ interface Words {
  * speaks of, where it stands, how many of its words stand elsewhere in the text, and whether the rest asks and addresses as it does. Linear in
  * the length of the text; every sentence is bounded. The facts say what it is about, and the same in numbers.
  */
-export function readSentences(text: string, read: WindowReader): void {
+export function readSentences(text: string, read: SentenceReader): void {
   const words = wordsOf(skeletonsOf([text]).plain);
   const { plain, sentences, hashes, starts, ends } = words;
   const rest = textOf(words);

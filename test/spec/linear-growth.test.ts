@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { canonicalJson } from '../../domain/crypto/digest.js';
 import { offlineEmbedding } from '../../domain/inspection/embedding.js';
 import { decodeEscapes } from '../../domain/inspection/escapes.js';
+import { scoreAsAnswer, scoreOf } from '../../domain/inspection/injection-classifier.js';
 import { detectInjection } from '../../domain/inspection/injection.js';
 import { classifyIntent } from '../../domain/inspection/intent.js';
 import { detectMaliciousCode } from '../../domain/inspection/malicious-code.js';
@@ -188,6 +189,8 @@ describe('growth of every reader over hostile repetitions', () => {
       const { texts } = input('send', text);
       return () => void detectInjection(text.slice(0, 400), texts);
     },
+    'the classifier of messages': (text) => () => void scoreOf(text),
+    'the classifier of answers': (text) => () => void scoreAsAnswer(text),
     intent: (text) => {
       const given = input('run_command', text);
       return () => void classifyIntent(given);
