@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../config/project-root.js';
-import { detectInjection, detectInjectionByBoth } from '../domain/inspection/injection.js';
+import { detectInjection, detectInjectionByBoth, detectInjectionInAnswer } from '../domain/inspection/injection.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { noPersonas } from '../domain/inspection/personas.js';
 import { inspectTexts } from '../domain/inspection/texts.js';
@@ -54,6 +54,7 @@ export async function runBrainBench({
     ['reading alone (plain form, decoding)', (text) => inspectTexts({ text }, 'standard')],
     ['grammar alone', (text) => detectInjection('', inspectTexts({ text }, 'standard'))],
     ['grammar and classifier', (text) => detectInjectionByBoth('', inspectTexts({ text }, 'standard'))],
+    ['an answer: grammar and both classifiers', (text) => detectInjectionInAnswer(inspectTexts({ text }, 'standard'))],
     [
       'the whole inspection of a call',
       (text, round) =>
