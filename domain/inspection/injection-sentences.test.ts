@@ -136,18 +136,19 @@ describe('sentences', () => {
 
   it('count what the network makes of those facts beside their words', () => {
     const flat = { step: 0, bias: 2, weights: new Int8Array(BUCKETS) };
-    const units = 2;
+    const units = 4;
     const network = unpackedNetwork(
       packedNetwork({
         hidden: new Float32Array(units * SENTENCE_FACTS),
-        hiddenBias: Float32Array.of(1, -1),
-        output: Float32Array.of(3, 100),
-        outputBias: -0.5,
+        hiddenBias: Float32Array.of(1, -1, 2, -3),
+        output: Float32Array.of(3, 100, 0.5, 100),
+        outputBias: -1.5,
       }),
       units,
     );
-    // The second unit is dark.
+    // Two units are dark.
     expect(scoreOfFacts(network, new Float32Array(SENTENCE_FACTS))).toBe(2.5);
+    expect(() => unpackedNetwork('', 2)).toThrow('multiple of 4');
     expect(scoreAsAnswer('One line.', { linear: flat, network })).toBeCloseTo(4.5 + 0.5 * (4.5 + 4));
   });
 
