@@ -98,7 +98,15 @@ export const gateInterceptors =
             const { activityType, args, headers } = input;
             if (!judged.has(activityType)) return next(input);
             const idempotencyId = uuid4();
-            const { correlationId } = await verdictOn({ ...callOf(activityType, args), idempotencyId });
+            const call = callOf(activityType, args);
+            const shown = JSON.stringify(call);
+            const { correlationId } = await verdictOn({ ...call, idempotencyId });
+            // A call may wait for days, while its workflow goes on with the same objects.
+            if (JSON.stringify(callOf(activityType, args)) !== shown)
+              throw ApplicationFailure.nonRetryable(
+                `the arguments of ${activityType} are not those that Gate judged: the workflow changed them meanwhile`,
+                'gate_arguments_changed',
+              );
             const authorization: Authorization = { correlationId, idempotencyId, activityType };
             const carried = defaultPayloadConverter.toPayload(authorization);
             return next({ ...input, headers: { ...headers, [AUTHORIZATION_HEADER]: carried } });

@@ -176,6 +176,15 @@ describe('an activity that is a tool', () => {
     expect(await replayed(parked)).toBe('the same\n');
   });
 
+  it('does not run with arguments that its workflow changed while its person looked at others', async () => {
+    await work();
+    const [name, input] = transfer();
+    const handle = await start('runAndChange', name, input);
+    await decide(input.amount, 'approve');
+    expect(await failureOf(handle)).toMatchObject({ type: 'gate_arguments_changed', nonRetryable: true });
+    expect((await happened()).map(({ name: ran }) => ran)).toEqual(['note']);
+  });
+
   it('does not run where its person refuses', async () => {
     await work();
     const call = transfer();
