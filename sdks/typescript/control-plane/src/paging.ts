@@ -1,3 +1,4 @@
+import { GateTransportError } from './errors.js';
 import type { AnswerOf, OperationAt, ServiceName, Services } from './types.js';
 
 interface Page {
@@ -63,10 +64,11 @@ export type RowOf<S extends ServiceName, Path extends keyof Services[S]> =
 export const pagingOf = (service: string, path: string): Paging | undefined =>
   (LISTS as Record<string, Record<string, Paging>>)[service]?.[path];
 
-/** The rows of a page: the answer itself, or its one list. */
+/** The rows of a page: the answer itself, or its one list. Throws where there is none: that is no page, and no end of the pages. */
 export function itemsOf(body: unknown, member?: string): readonly unknown[] {
   if (Array.isArray(body)) return body;
   const found = member === undefined ? ['items', 'rows', 'grants'] : [member];
   const name = found.find((each) => Array.isArray((body as Record<string, unknown> | null)?.[each]));
-  return name === undefined ? [] : (body as Record<string, readonly unknown[]>)[name]!;
+  if (name === undefined) throw new GateTransportError('the answer has no list of rows', { status: 200 });
+  return (body as Record<string, readonly unknown[]>)[name]!;
 }

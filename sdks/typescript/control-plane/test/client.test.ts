@@ -207,6 +207,15 @@ describe('a list', () => {
     expect(ids).toEqual(['/pending/summaries', '/pending/summaries?cursor=two']);
   });
 
+  it('that has no rows is no list, and no end of one', async () => {
+    gate.answer = (_, response) =>
+      answerJson(response, 200, gate.asked.length === 1 ? [{ agent_name: 'a' }] : { ok: 1 });
+    const rows = identity().each('/agents', { query: { tenant: 'acme' } });
+    expect(await rows.next()).toMatchObject({ value: { agent_name: 'a' } });
+    expect(await faultOf(rows.next())).toBeInstanceOf(GateTransportError);
+    expect(gate.asked).toHaveLength(2);
+  });
+
   it('of identity goes on behind its last row, until there is none', async () => {
     const pages = [[{ agent_name: 'a' }, { agent_name: 'b' }], [{ agent_name: 'c' }], []];
     gate.answer = (_, response) => answerJson(response, 200, pages[gate.asked.length - 1]);
