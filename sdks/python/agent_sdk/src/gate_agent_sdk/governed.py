@@ -27,7 +27,8 @@ from cryptography.x509 import load_pem_x509_certificate
 from .calls import request_bytes
 from .canonical_json import canonical_digest, canonical_json
 from .errors import GateConfigError, GateDenied, GateError, GatePending, GateTransportError
-from .flow import Flow, InThread, Tell, run, run_async
+from .flow import Flow, InThread, Tell, run_async
+from .flow import run as run_flow
 from .http import HttpRequest, quoted, send
 from .inspecting import guarded, is_uuid
 from .journal import ExecutionCompletion, ExecutionIntent, ExecutionJournal, PreparedCall
@@ -171,7 +172,7 @@ class GovernedTools:
         self, name: str, input: object, run: Run, *, idempotency_id: str | None = None, recover: Recover | None = None
     ) -> Executed:
         """As `execute`, for code that is not async."""
-        return _run(self._execute(name, input, run, idempotency_id, recover, is_async=False))
+        return run_flow(self._execute(name, input, run, idempotency_id, recover, is_async=False))
 
     async def deliver_receipts(self, limit: int = _MOST_AT_ONCE) -> Delivered:
         """Sends the receipts that Gate has not; runs nothing."""
@@ -179,7 +180,7 @@ class GovernedTools:
 
     def deliver_receipts_sync(self, limit: int = _MOST_AT_ONCE) -> Delivered:
         """As `deliver_receipts`, for code that is not async."""
-        return _run(self._deliver_all(limit))
+        return run_flow(self._deliver_all(limit))
 
     def _execute(
         self, name: str, value: object, run: Run, given: str | None, recover: Recover | None, is_async: bool
@@ -384,5 +385,3 @@ class GovernedTools:
             delivered += 1 if (yield from self._deliver(completion)) else 0
         return Delivered(delivered, len(owed) - delivered)
 
-
-_run = run
